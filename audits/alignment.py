@@ -1,0 +1,151 @@
+"""Which row of one run is which row of another.
+
+Rows are matched by a key, here (epoch, record). Equal beginnings and ends match
+first, then the longest common subsequence, then what is left by occurrence: the
+k-th of a key in one run is the k-th of that key in the other.
+
+The longest common subsequence is exact while the pairs of rows with equal keys
+are few enough (Hunt and Szymanski 1977); beyond that, and wherever keys do not
+repeat, it is the longest increasing subsequence of the matches by occurrence
+(patience sorting), which is the same thing where keys do not repeat.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from detloader.audits.columns import Integers
+
+__all__ = ["EXACT_PAIRS", "Alignment", "align", "longest_increasing", "match_occurrences"]
+
+EXACT_PAIRS = 2_000_000
+"""Pairs of equal keys up to which the longest common subsequence of repeating keys is exact."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alignment:
+    """Rows that two runs have in common.
+
+    Attributes:
+        rows_a: shape (common,), int64; rows of the first run, ascending.
+        rows_b: shape (common,), int64; the row of the second run that each of them is.
+        moved: how many of them lie outside the longest common subsequence.
+    """
+
+    rows_a: Integers
+    rows_b: Integers
+    moved: int
+
+
+def align(keys_a: Integers, keys_b: Integers) -> Alignment:
+    """Match the rows of two runs by their keys.
+
+    Args:
+        keys_a: shape (rows of a,), int64.
+        keys_b: shape (rows of b,), int64.
+    """
+    shorter = min(len(keys_a), len(keys_b))
+    head = _equal_length(keys_a[:shorter], keys_b[:shorter])
+    rest = shorter - head
+    tail = _equal_length(
+        keys_a[len(keys_a) - rest :][::-1],
+        keys_b[len(keys_b) - rest :][::-1],
+    )
+    inner_a, inner_b, moved = _align_inner(
+        keys_a[head : len(keys_a) - tail], keys_b[head : len(keys_b) - tail]
+    )
+    ends = np.arange(head), np.arange(tail)
+    rows_a = np.concatenate([ends[0], inner_a + head, ends[1] + len(keys_a) - tail])
+    rows_b = np.concatenate([ends[0], inner_b + head, ends[1] + len(keys_b) - tail])
+    return Alignment(rows_a, rows_b, moved)
+
+
+def _equal_length(left: Integers, right: Integers) -> int:
+    differs = left != right
+    return int(np.argmax(differs)) if differs.any() else len(left)
+
+
+def _align_inner(keys_a: Integers, keys_b: Integers) -> tuple[Integers, Integers, int]:
+    rows_a, rows_b = match_occurrences(keys_a, keys_b)
+    if not len(rows_a):
+        return rows_a, rows_b, 0
+    pairs = _pair_count(keys_a, keys_b)
+    if pairs == len(rows_a) or pairs > EXACT_PAIRS:
+        return rows_a, rows_b, len(rows_a) - longest_increasing(rows_b)
+    kept_a, kept_b = _common_subsequence(keys_a, keys_b)
+    left_a = np.setdiff1d(np.arange(len(keys_a)), kept_a, assume_unique=True)
+    left_b = np.setdiff1d(np.arange(len(keys_b)), kept_b, assume_unique=True)
+    more_a, more_b = match_occurrences(keys_a[left_a], keys_b[left_b])
+    all_a = np.concatenate([kept_a, left_a[more_a]])
+    all_b = np.concatenate([kept_b, left_b[more_b]])
+    order = np.argsort(all_a)
+    return all_a[order], all_b[order], len(more_a)
+
+
+def match_occurrences(keys_a: Integers, keys_b: Integers) -> tuple[Integers, Integers]:
+    """Match the k-th occurrence of each key in a with its k-th occurrence in b.
+
+    Returns:
+        Rows of a, ascending, and the rows of b that they match; both int64.
+    """
+    order_a, order_b = np.argsort(keys_a, kind="stable"), np.argsort(keys_b, kind="stable")
+    sorted_a, sorted_b = keys_a[order_a], keys_b[order_b]
+    occurrence = np.arange(len(sorted_a)) - np.searchsorted(sorted_a, sorted_a)
+    partner = np.searchsorted(sorted_b, sorted_a) + occurrence
+    found = partner < len(sorted_b)
+    found[found] = sorted_b[partner[found]] == sorted_a[found]
+    rows_a, rows_b = order_a[found], order_b[partner[found]]
+    back = np.argsort(rows_a)
+    return rows_a[back], rows_b[back]
+
+
+def _pair_count(keys_a: Integers, keys_b: Integers) -> float:
+    values_a, counts_a = np.unique(keys_a, return_counts=True)
+    values_b, counts_b = np.unique(keys_b, return_counts=True)
+    _, in_a, in_b = np.intersect1d(values_a, values_b, assume_unique=True, return_indices=True)
+    return float(np.dot(counts_a[in_a].astype(np.float64), counts_b[in_b].astype(np.float64)))
+
+
+def longest_increasing(values: Integers) -> int:
+    """Give the length of the longest strictly increasing subsequence."""
+    tails: list[int] = []
+    for value in values.tolist():
+        if not tails or value > tails[-1]:
+            tails.append(value)
+        else:
+            tails[bisect_left(tails, value)] = value
+    return len(tails)
+
+
+def _common_subsequence(keys_a: Integers, keys_b: Integers) -> tuple[Integers, Integers]:
+    """Give the rows of one longest common subsequence, in both runs."""
+    places: dict[int, list[int]] = {}
+    for row in range(len(keys_b) - 1, -1, -1):  # descending: no two pairs of one row of a chain up
+        places.setdefault(int(keys_b[row]), []).append(row)
+    tails: list[int] = []
+    ends: list[tuple[int, int, object]] = []
+    for row_a, key in enumerate(keys_a.tolist()):
+        for row_b in places.get(key, ()):
+            place = bisect_left(tails, row_b)
+            link = (row_a, row_b, ends[place - 1] if place else None)
+            if place == len(tails):
+                tails.append(row_b)
+                ends.append(link)
+            elif tails[place] != row_b:
+                tails[place] = row_b
+                ends[place] = link
+    return _follow(ends[-1] if ends else None)
+
+
+def _follow(link: object) -> tuple[Integers, Integers]:
+    rows_a, rows_b = [], []
+    while isinstance(link, tuple):
+        row_a, row_b, link = link
+        rows_a.append(row_a)
+        rows_b.append(row_b)
+    return np.array(rows_a[::-1], dtype=np.int64), np.array(rows_b[::-1], dtype=np.int64)

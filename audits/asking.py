@@ -1,0 +1,119 @@
+"""Rules are asked in causal order, and their answers put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from detloader.audits.rule import CannotTell, Fault, Known
+from detloader.findings import Finding, NotChecked, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from detloader.audits.compare import Comparison
+    from detloader.audits.rule import Rule
+    from detloader.audits.view import StreamView
+    from detloader.manifest.reader import Stream
+
+__all__ = ["Answers", "ask_about_difference", "ask_about_headers", "ask_about_run"]
+
+
+@dataclass(slots=True)
+class Answers:
+    """What rules said.
+
+    Attributes:
+        findings: in causal order.
+        not_checked: the rules that lacked a field, or evidence, and found nothing.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    not_checked: list[NotChecked] = field(default_factory=list)
+
+    def add(self, rule: Rule, findings: Sequence[Finding], missing: Iterable[str]) -> None:
+        """Take the answer of one rule."""
+        self.findings += findings
+        lacking = list(dict.fromkeys(missing))
+        if lacking and not findings:
+            self.not_checked.append(NotChecked(rule=rule.name, missing=lacking))
+
+
+def ask_about_run(rules: Sequence[Rule], view: StreamView) -> Answers:
+    """Ask the rules about one stream of one run."""
+    answers, known = Answers(), Known()
+    for rule in rules:
+        faults, missing = _ask(rule.check_run, view, known)
+        answers.add(rule, [_finding(rule, None, fault) for fault in faults], missing)
+    return answers
+
+
+def ask_about_headers(rules: Sequence[Rule], a: Stream, b: Stream) -> Answers:
+    """Ask the rules that look at headers alone."""
+    answers = Answers()
+    for rule in rules:
+        faults, missing = _ask(rule.compare_headers, a, b)
+        answers.add(rule, [_finding(rule, "b", fault) for fault in faults], missing)
+    return answers
+
+
+def ask_about_difference(
+    rules: Sequence[Rule], a: StreamView, b: StreamView, comparison: Comparison
+) -> Answers:
+    """Ask the rules about two streams whose rows differ.
+
+    A fault that both runs share cannot explain the difference: it becomes a note.
+    """
+    answers, known_a, known_b = Answers(), Known(), Known()
+    for rule in rules:
+        of_headers, no_headers = _ask(rule.compare_headers, a.stream, b.stream)
+        of_a, no_a = _ask(rule.check_run, a, known_a)
+        of_b, no_b = _ask(rule.check_run, b, known_b)
+        of_both, no_both = _ask(rule.compare_runs, comparison, known_b)
+        findings = [_finding(rule, "b", fault) for fault in of_headers]
+        findings += _sort_out(rule, of_a, of_b)
+        findings += [_finding(rule, "b", fault) for fault in of_both]
+        answers.add(rule, findings, [*no_headers, *no_a, *no_b, *no_both])
+    return answers
+
+
+def _ask(
+    question: Callable[..., Iterable[Fault]] | None, *subjects: object
+) -> tuple[list[Fault], list[str]]:
+    if question is None:
+        return [], []
+    try:
+        return list(question(*subjects)), []
+    except CannotTell as answer:
+        return [], answer.missing
+
+
+def _sort_out(rule: Rule, of_a: list[Fault], of_b: list[Fault]) -> list[Finding]:
+    shared = {fault.cause for fault in of_a} & {fault.cause for fault in of_b}
+    findings = [_finding(rule, "b", fault) for fault in of_b if fault.cause not in shared]
+    findings += [_finding(rule, "a", fault) for fault in of_a if fault.cause not in shared]
+    findings += [_shared(rule, fault) for fault in of_b if fault.cause in shared]
+    return findings
+
+
+def _finding(rule: Rule, run: str | None, fault: Fault) -> Finding:
+    return Finding(
+        rule=rule.name,
+        severity=fault.severity,
+        run=run,
+        message=fault.message,
+        cause=fault.cause,
+        evidence=fault.evidence,
+        confirm=fault.confirm,
+    )
+
+
+def _shared(rule: Rule, fault: Fault) -> Finding:
+    return Finding(
+        rule=rule.name,
+        severity=Severity.NOTE,
+        message=f"Both runs share this, so it does not explain the difference. {fault.message}",
+        cause=fault.cause,
+        evidence=fault.evidence,
+        confirm=fault.confirm,
+    )

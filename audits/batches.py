@@ -1,0 +1,79 @@
+"""What a batch is, where labels are only labels.
+
+A batch of a rank begins where the label changes, and at an epoch's first row,
+unless the label is the same on both sides and greater than 0: labels that count
+on over a batch that spans two epochs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from detloader.audits.columns import Flags, Integers
+    from detloader.audits.view import StreamView
+
+__all__ = ["batch_spans", "batch_starts", "global_batches", "place_in_epoch"]
+
+
+def batch_starts(view: StreamView) -> Flags:
+    """Tell row by row whether a batch of its rank begins there; shape (rows,)."""
+    order = np.lexsort((view.position, view.rank))
+    label, epoch, rank = view.compared["batch"].values[order], view.epoch[order], view.rank[order]
+    starts = np.ones(view.rows, dtype=np.bool_)
+    same_label = label[1:] == label[:-1]
+    continues = (epoch[1:] == epoch[:-1]) | (label[1:] > 0)
+    starts[1:] = ~(same_label & continues & (rank[1:] == rank[:-1]))
+    placed = np.empty_like(starts)
+    placed[order] = starts
+    return placed
+
+
+def batch_spans(view: StreamView, order: Integers) -> tuple[Integers, Integers]:
+    """Give the first and the last row of each row's batch, rows counted in `order`.
+
+    Args:
+        view: a view with batches.
+        order: shape (rows,), int64; rows of the view, batch by batch.
+    """
+    first = np.flatnonzero(batch_starts(view)[order])
+    lengths = np.diff(np.append(first, view.rows))
+    return np.repeat(first, lengths), np.repeat(first + lengths, lengths)
+
+
+def global_batches(view: StreamView) -> Integers:
+    """Number the global batches, over all ranks; shape (rows,), int64.
+
+    Without batches, the rows of equal place in their epoch make one.
+    """
+    if "batch" not in view.compared:
+        return _number(view.epoch, place_in_epoch(view))
+    if view.ranks > 1:
+        return _number(view.epoch, view.compared["batch"].values)
+    order = np.argsort(view.position, kind="stable")
+    label = np.empty(view.rows, np.int64)
+    label[order] = np.cumsum(batch_starts(view)[order])
+    return _number(view.epoch, label)
+
+
+def place_in_epoch(view: StreamView) -> Integers:
+    """Count the rows of each (rank, epoch) from 0, in delivery order; shape (rows,), int64."""
+    order = np.lexsort((view.position, view.epoch, view.rank))
+    epoch, rank = view.epoch[order], view.rank[order]
+    fresh = np.ones(view.rows, dtype=np.bool_)
+    fresh[1:] = (epoch[1:] != epoch[:-1]) | (rank[1:] != rank[:-1])
+    start = np.maximum.accumulate(np.where(fresh, np.arange(view.rows), 0))
+    place = np.empty(view.rows, np.int64)
+    place[order] = np.arange(view.rows) - start
+    return place
+
+
+def _number(epoch: Integers, label: Integers) -> Integers:
+    order = np.lexsort((label, epoch))
+    fresh = np.zeros(len(order), dtype=np.int64)
+    fresh[1:] = (np.diff(epoch[order]) != 0) | (np.diff(label[order]) != 0)
+    number = np.empty(len(order), np.int64)
+    number[order] = np.cumsum(fresh)
+    return number

@@ -1,0 +1,114 @@
+"""Columns of recorded streams as arrays that two runs can be compared by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from detloader.findings import JsonValue
+
+__all__ = ["Column", "Flags", "Integers", "as_columns"]
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """Values of one column; strings stand as codes into a vocabulary.
+
+    Attributes:
+        values: shape (rows,); int64, uint64, float64 or bool, zero where a value is absent.
+        absent: shape (rows,), where a row has no value; None where every row has one.
+        vocabulary: the strings that the codes stand for; None for numbers.
+        digest: whether the numbers are digests, which reports show as decimal strings.
+    """
+
+    values: npt.NDArray[Any]
+    absent: Flags | None = None
+    vocabulary: pa.Array[Any] | None = None
+    digest: bool = False
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.values)
+
+    def take(self, rows: Integers | Flags | slice) -> Column:
+        """Keep these rows, in this order."""
+        absent = None if self.absent is None else self.absent[rows]
+        return Column(self.values[rows], absent, self.vocabulary, self.digest)
+
+    def equals(self, other: Column) -> Flags:
+        """Tell row by row whether two columns of one length and vocabulary agree."""
+        same: Flags = self.values == other.values
+        if self.absent is None and other.absent is None:
+            return same
+        agree: Flags = same & (self.missing() == other.missing())
+        return agree
+
+    def missing(self) -> Flags:
+        """Tell row by row whether there is no value."""
+        if self.absent is None:
+            return np.zeros(len(self.values), dtype=np.bool_)
+        return self.absent
+
+    def show(self, row: int) -> JsonValue:
+        """Give one value as reports show it."""
+        if self.absent is not None and self.absent[row]:
+            return None
+        return self.show_value(self.values[row])
+
+    def show_value(self, value: Any) -> JsonValue:
+        """Give a value of this column, or a code of its vocabulary, as reports show it."""
+        if self.vocabulary is not None:
+            text: str = self.vocabulary[int(value)].as_py()
+            return text
+        if self.digest:
+            return str(int(value))
+        plain: int | float | bool = value.item()
+        return plain
+
+
+def as_columns(parts: Sequence[pa.ChunkedArray[Any]]) -> list[Column]:
+    """Turn the same column of several runs into arrays with one vocabulary.
+
+    Args:
+        parts: the column in each run. Where one run has strings and another has
+            numbers, both are compared as text.
+
+    Returns:
+        One `Column` for each part.
+    """
+    if any(pa.types.is_string(part.type) or pa.types.is_large_string(part.type) for part in parts):
+        return _as_codes([part.cast(pa.large_string()) for part in parts])
+    return [_as_numbers(part) for part in parts]
+
+
+def _as_numbers(part: pa.ChunkedArray[Any]) -> Column:
+    digest = pa.types.is_uint64(part.type)
+    absent = part.is_null().to_numpy() if part.null_count else None
+    filled = part if absent is None else part.fill_null(pa.scalar(0).cast(part.type))
+    return Column(filled.to_numpy(), absent, digest=digest)
+
+
+def _as_codes(parts: Sequence[pa.ChunkedArray[Any]]) -> list[Column]:
+    chunks = [chunk for part in parts for chunk in part.chunks]
+    whole = pa.chunked_array(chunks, pa.large_string()).dictionary_encode().unify_dictionaries()
+    encoded: list[Any] = whole.chunks
+    codes: Any = pa.chunked_array([chunk.indices for chunk in encoded], pa.int32())
+    vocabulary = encoded[0].dictionary if encoded else pa.array([], pa.large_string())
+    absent = codes.is_null().to_numpy()
+    filled = codes.fill_null(0).to_numpy().astype(np.int64)
+    columns, start = [], 0
+    for part in parts:
+        rows = slice(start, start + len(part))
+        columns.append(Column(filled[rows], absent[rows] if part.null_count else None, vocabulary))
+        start += len(part)
+    return columns

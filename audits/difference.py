@@ -1,0 +1,64 @@
+"""The answer for one stream whose rows have to be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from detloader.audits.asking import Answers, ask_about_difference, ask_about_headers
+from detloader.audits.compare import compare
+from detloader.audits.headers import hidden_differences, not_compared
+from detloader.audits.pairs import load_pair
+from detloader.audits.rule import all_rules, header_rules
+from detloader.findings import Counts, StreamResult, Verdict
+
+if TYPE_CHECKING:
+    from detloader.audits.compare import Comparison
+    from detloader.audits.pairs import Pair
+    from detloader.audits.streams import Selection
+    from detloader.manifest.reader import Stream
+
+__all__ = ["audit_rows"]
+
+
+def audit_rows(
+    path_a: str, stream_a: Stream, path_b: str, stream_b: Stream, selection: Selection
+) -> StreamResult:
+    """Compare the rows of two streams, and ask why they differ."""
+    pair = load_pair(path_a, stream_a, path_b, stream_b)
+    if not pair.coverage:
+        reason = "no rank has rows in both runs yet: audit them when they have"
+        return _result(pair, Verdict.INCONCLUSIVE, reason)
+    comparison = compare(pair.common_a, pair.common_b)
+    hidden = hidden_differences(stream_a, stream_b)
+    if comparison.verdict is not Verdict.IDENTICAL:
+        answers = ask_about_difference(selection.choose(all_rules()), pair.a, pair.b, comparison)
+        return _result(pair, comparison.verdict, None, comparison, answers)
+    answers = ask_about_headers(selection.choose(header_rules()), stream_a, stream_b)
+    if not hidden:
+        return _result(pair, Verdict.IDENTICAL, None, comparison, answers)
+    reason = (
+        f"digests of {', '.join(hidden)} differ; rows of it were not kept: record at level full"
+    )
+    return _result(pair, Verdict.CHANGED, reason, comparison, answers)
+
+
+def _result(
+    pair: Pair,
+    verdict: Verdict,
+    reason: str | None,
+    comparison: Comparison | None = None,
+    answers: Answers | None = None,
+) -> StreamResult:
+    stream_a, stream_b = pair.a.stream, pair.b.stream
+    unread = [*not_compared(stream_a, stream_b), *hidden_differences(stream_a, stream_b)]
+    return StreamResult(
+        name=stream_a.name,
+        verdict=verdict,
+        coverage=pair.coverage,
+        reason=reason,
+        first_difference=comparison.first_difference if comparison else None,
+        differences=comparison.counts if comparison else Counts(),
+        findings=answers.findings if answers else [],
+        not_checked=answers.not_checked if answers else [],
+        not_compared=unread,
+    )

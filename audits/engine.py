@@ -1,0 +1,186 @@
+"""Audits and checks: runs are opened, their streams paired and asked, the worst put on top."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from detloader.audits.rule import rule_names
+from detloader.audits.streams import Selection, audit_stream, check_stream, lonely_stream
+from detloader.errors import UsageError
+from detloader.findings import NotChecked, Result, RunSummary, StreamResult, Verdict
+from detloader.manifest.reader import Run, open_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["audit", "check"]
+
+BADNESS = {
+    verdict: rank
+    for rank, verdict in enumerate(
+        (
+            Verdict.CLEAN,
+            Verdict.IDENTICAL,
+            Verdict.EQUIVALENT,
+            Verdict.INCONCLUSIVE,
+            Verdict.REGROUPED,
+            Verdict.REORDERED,
+            Verdict.CHANGED,
+            Verdict.FINDINGS,
+        )
+    )
+}
+"""Which verdict stands on top: a difference that was found outweighs what could not be judged."""
+
+
+def audit(
+    run_a: str | os.PathLike[str] | Run,
+    run_b: str | os.PathLike[str] | Run,
+    *more: str | os.PathLike[str] | Run,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    verify: bool = False,
+) -> Result:
+    """Compare runs with the first one, and name the cause where they differ.
+
+    Args:
+        run_a: the baseline.
+        run_b: the run that is compared with it.
+        *more: further runs, each compared with the baseline.
+        select: names of the rules to ask; all where none is named.
+        ignore: names of the rules to leave out.
+        verify: read every block of every run and prove its digest, too.
+
+    Returns:
+        The answer, in the form of `detloader.findings.Result`. With more than two runs,
+        `comparisons` has one result for each, and the top level repeats the worst.
+
+    Raises:
+        RunNotFoundError: a path holds no run.
+        DamageError: the bytes of a run are not those that were recorded.
+        UsageError: a rule is named that does not exist.
+    """
+    selection = _selection(select, ignore)
+    runs = [_open(run, verify=verify) for run in (run_a, run_b, *more)]
+    results = [_audit_pair(runs[0], run, selection, verified=verify) for run in runs[1:]]
+    if len(results) == 1:
+        return results[0]
+    worst = max(results, key=_badness)
+    return msgspec.structs.replace(worst, runs=[_summary(run) for run in runs], comparisons=results)
+
+
+def check(
+    run: str | os.PathLike[str] | Run,
+    *,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+) -> Result:
+    """Ask the rules that one run alone can answer.
+
+    Args:
+        run: the run.
+        select: names of the rules to ask; all where none is named.
+        ignore: names of the rules to leave out.
+
+    Returns:
+        The answer; its verdict is `clean` where no finding is above a note, `findings`
+        where one is, `inconclusive` where the run has no rows to judge.
+
+    Raises:
+        RunNotFoundError: the path holds no run.
+        DamageError: the bytes of the run are not those that were recorded.
+        UsageError: a rule is named that does not exist.
+    """
+    selection = _selection(select, ignore)
+    opened = _open(run, verify=False)
+    streams = [check_stream(opened.path, stream, selection) for stream in opened.streams.values()]
+    return _put_together("check", [opened], streams)
+
+
+def _open(run: str | os.PathLike[str] | Run, *, verify: bool) -> Run:
+    opened = run if isinstance(run, Run) else open_run(run)
+    if verify:
+        from detloader.manifest.verify import verify_run
+
+        verify_run(opened)
+    return opened
+
+
+def _selection(select: Iterable[str], ignore: Iterable[str]) -> Selection:
+    chosen = Selection(frozenset(select), frozenset(ignore))
+    if not chosen.select and not chosen.ignore:
+        return chosen
+    unknown = sorted((chosen.select | chosen.ignore) - set(rule_names()))
+    if unknown:
+        known = ", ".join(sorted(rule_names()))
+        raise UsageError(f"there is no rule {unknown[0]!r}: the rules are {known}")
+    return chosen
+
+
+def _audit_pair(a: Run, b: Run, selection: Selection, *, verified: bool) -> Result:
+    if not a.rows and not b.rows:
+        reason = "neither run has a row: let the loaders deliver one"
+        return _put_together("audit", [a, b], [], reason=reason, verified=verified)
+    names = dict.fromkeys([*a.streams, *b.streams])
+    streams = [_audit_stream(name, a, b, selection) for name in names]
+    return _put_together("audit", [a, b], streams, verified=verified)
+
+
+def _audit_stream(name: str, a: Run, b: Run, selection: Selection) -> StreamResult:
+    stream_a, stream_b = a.streams.get(name), b.streams.get(name)
+    if stream_a is None:
+        return lonely_stream(b.streams[name], path=a.path, in_baseline=False)
+    if stream_b is None:
+        return lonely_stream(stream_a, path=b.path, in_baseline=True)
+    return audit_stream(a.path, stream_a, b.path, stream_b, selection)
+
+
+def _put_together(
+    command: str,
+    runs: Sequence[Run],
+    streams: list[StreamResult],
+    *,
+    reason: str | None = None,
+    verified: bool = False,
+) -> Result:
+    """Put the worst stream on top, with the findings of all streams, the worst one's first."""
+    ranked = sorted(streams, key=_badness, reverse=True)
+    top = (
+        ranked[0] if ranked else StreamResult(name="", verdict=Verdict.INCONCLUSIVE, reason=reason)
+    )
+    return Result(
+        command=command,
+        verdict=top.verdict,
+        verified=verified,
+        coverage=top.coverage,
+        reason=top.reason,
+        runs=[_summary(run) for run in runs],
+        first_difference=top.first_difference,
+        differences=top.differences,
+        findings=[finding for stream in ranked for finding in stream.findings],
+        not_checked=_merge_not_checked(ranked),
+        not_compared=top.not_compared,
+        streams=streams,
+    )
+
+
+def _merge_not_checked(streams: Sequence[StreamResult]) -> list[NotChecked]:
+    merged: dict[str, dict[str, None]] = {}
+    for stream in streams:
+        for skipped in stream.not_checked:
+            merged.setdefault(skipped.rule, {}).update(dict.fromkeys(skipped.missing))
+    return [NotChecked(rule=rule, missing=list(missing)) for rule, missing in merged.items()]
+
+
+def _badness(result: StreamResult | Result) -> tuple[int, int]:
+    worst = max((finding.severity.rank for finding in result.findings), default=-1)
+    return BADNESS[result.verdict], worst
+
+
+def _summary(run: Run) -> RunSummary:
+    return RunSummary(
+        path=run.path, rows=run.rows, complete=run.complete, fingerprint=run.fingerprint
+    )

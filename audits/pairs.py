@@ -1,0 +1,108 @@
+"""Two streams brought side by side: which columns and which rows can be compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.batches import place_in_epoch
+from detloader.audits.view import StreamView, load_views
+
+if TYPE_CHECKING:
+    from detloader.audits.columns import Integers
+    from detloader.manifest.reader import Stream
+
+__all__ = ["Pair", "load_pair"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pair:
+    """Two streams, whole and as far as they can be compared.
+
+    Attributes:
+        a: all rows of the baseline.
+        b: all rows of the other run; its `baseline` is `a`.
+        common_a: the rows and columns of the baseline that can be compared.
+        common_b: those of the other run.
+        coverage: compared rows over the rows of the longer run, 0 to 1.
+    """
+
+    a: StreamView
+    b: StreamView
+    common_a: StreamView
+    common_b: StreamView
+    coverage: float
+
+
+def load_pair(path_a: str, stream_a: Stream, path_b: str, stream_b: Stream) -> Pair:
+    """Read two streams of one type of record ID, at least one of which has rows."""
+    sources = [(path_a, stream_a), (path_b, stream_b)]
+    views = load_views([source for source in sources if source[1].rows])
+    a = views[0] if stream_a.rows else _emptied(views[0], path_a, stream_a)
+    b = views[-1] if stream_b.rows else _emptied(views[-1], path_b, stream_b)
+    common_a, common_b = _common_rows(*_common_columns(a, b))
+    longer = max(a.rows, b.rows)
+    return Pair(
+        a=a,
+        b=replace(b, baseline=a),
+        common_a=common_a,
+        common_b=common_b,
+        coverage=max(common_a.rows, common_b.rows) / longer,
+    )
+
+
+def _emptied(view: StreamView, path: str, stream: Stream) -> StreamView:
+    """Give a view of no row, where a run without rows has no columns either."""
+    return replace(view.take(np.zeros(0, np.int64)), path=path, stream=stream)
+
+
+def _common_columns(a: StreamView, b: StreamView) -> tuple[StreamView, StreamView]:
+    shared = a.compared.keys() & b.compared.keys()
+    epochs = not (a.rows and b.rows) or a.has("epoch") == b.has("epoch")
+    return _only(a, shared, epochs=epochs), _only(b, shared, epochs=epochs)
+
+
+def _only(view: StreamView, names: set[str], *, epochs: bool) -> StreamView:
+    """Keep these columns; canonical order is another where epochs or batches go."""
+    kept = replace(
+        view,
+        compared={name: column for name, column in view.compared.items() if name in names},
+        epoch=view.epoch if epochs else np.zeros(view.rows, np.int64),
+    )
+    if view.ranks < 2 or (epochs and ("batch" in names or "batch" not in view.compared)):  # noqa: PLR2004
+        return kept
+    if "batch" in names:
+        order = np.lexsort((kept.position, kept.rank, kept.compared["batch"].values, kept.epoch))
+    else:
+        order = np.lexsort((kept.rank, place_in_epoch(kept), kept.epoch))
+    return kept.take(order)
+
+
+def _common_rows(a: StreamView, b: StreamView) -> tuple[StreamView, StreamView]:
+    """Cut the longer one where the shorter one is only the beginning of a run.
+
+    Ranks that are the same in both are cut one by one, for none waits for another.
+    """
+    ranks = np.union1d(a.rank, b.rank)
+    if len(ranks) > 1 and a.declared("world_size") == b.declared("world_size"):
+        limits = {int(rank): _limit(a, b, int(rank)) for rank in ranks}
+        return _cut_ranks(a, limits), _cut_ranks(b, limits)
+    limit = _limit(a, b, None)
+    return a.take(np.arange(min(limit, a.rows))), b.take(np.arange(min(limit, b.rows)))
+
+
+def _limit(a: StreamView, b: StreamView, rank: int | None) -> int:
+    rows_a = a.rows if rank is None else int((a.rank == rank).sum())
+    rows_b = b.rows if rank is None else int((b.rank == rank).sum())
+    shorter = a if rows_a < rows_b else b
+    if rows_a == rows_b or shorter.stream.complete:
+        return max(rows_a, rows_b)
+    return min(rows_a, rows_b)
+
+
+def _cut_ranks(view: StreamView, limits: dict[int, int]) -> StreamView:
+    ranks, rank_of_row = np.unique(view.rank, return_inverse=True)
+    limit: Integers = np.array([limits[int(rank)] for rank in ranks], np.int64)
+    return view.take(view.position < limit[rank_of_row])

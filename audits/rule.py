@@ -1,0 +1,225 @@
+"""What a rule is, and where rules are found.
+
+A rule is a module. Its name is the rule's, its docstring is the rule's page, and
+it has a `STAGE`, an `EXAMPLE`, and one function or more of these:
+
+    check_run(view, known)             asks one stream of one run; in an audit, where rows
+                                       differ, each run is asked, and `view.baseline` is the
+                                       run that the other is compared with
+    compare_runs(comparison, known)    asks two streams whose rows differ
+    compare_headers(a, b)              asks two streams whether their rows differ or not
+
+Each gives the faults that it found, in any number, or raises `CannotTell`. Modules with
+`compare_headers` are listed in `detloader.audits.rules.HEADER_RULES`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.metadata
+import pkgutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
+
+from detloader.audits import rules
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from detloader.audits.columns import Integers
+    from detloader.audits.compare import Comparison
+    from detloader.audits.view import StreamView
+    from detloader.findings import JsonValue, Severity
+    from detloader.manifest.reader import Stream
+
+__all__ = [
+    "CannotTell",
+    "Example",
+    "Fault",
+    "Known",
+    "Rule",
+    "Stage",
+    "all_rules",
+    "header_rules",
+    "rule_names",
+]
+
+ENTRY_POINTS = "detloader.rules"
+"""Group in which other packages register a rule: its name, and the module that it is."""
+
+
+class Stage(IntEnum):
+    """Stages of a loader in causal order: a fault in one explains differences in later ones."""
+
+    SOURCE_SET = 1
+    SOURCE_ORDER = 2
+    SEED = 3
+    PARTITION = 4
+    SAMPLER = 5
+    EPOCH = 6
+    TOPOLOGY = 7
+    VERSION = 8
+    COUPLING = 9
+    RACE = 10
+    RESUME = 11
+    COVERAGE = 12
+    DRAWS = 13
+    CONTENT = 14
+    OUTPUT = 15
+
+
+class CannotTell(Exception):  # noqa: N818 - an answer of a rule, not an error
+    """A rule lacks a field, or has too little evidence.
+
+    Attributes:
+        missing: the fields, or the evidence, such as "at least 2 epochs".
+    """
+
+    def __init__(self, *missing: str) -> None:
+        """Keep what is missing."""
+        super().__init__(", ".join(missing))
+        self.missing = list(missing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A finding as a rule gives it: the rule's name and the run are added later."""
+
+    severity: Severity
+    message: str
+    cause: str
+    evidence: dict[str, JsonValue]
+    confirm: str | None = None
+
+
+@dataclass(slots=True)
+class Known:
+    """What faults found so far already explain in one run.
+
+    Attributes:
+        missing: codes of the records whose absence is explained.
+        multiplicity: whether it is explained how often records come.
+        order: whether the order is explained.
+        rules: names of the rules that found a fault.
+    """
+
+    missing: Integers | None = None
+    multiplicity: bool = False
+    order: bool = False
+    rules: list[str] = field(default_factory=list)
+
+
+class CheckRun(Protocol):
+    """Asks one stream of one run."""
+
+    def __call__(self, view: StreamView, known: Known) -> Iterable[Fault]: ...
+
+
+class CompareRuns(Protocol):
+    """Asks two streams whose rows differ."""
+
+    def __call__(self, comparison: Comparison, known: Known) -> Iterable[Fault]: ...
+
+
+class CompareHeaders(Protocol):
+    """Asks the headers of two streams."""
+
+    def __call__(self, a: Stream, b: Stream) -> Iterable[Fault]: ...
+
+
+Rows: TypeAlias = Mapping[str, list[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A tiny log that a rule must catch, and the mended twin that it must pass.
+
+    Attributes:
+        faulty: columns of the faulty run.
+        mended: columns of its twin.
+        declared: what both declare.
+        baseline: columns of the run that both are compared with; None where one run is enough.
+    """
+
+    faulty: Rows
+    mended: Rows
+    declared: Mapping[str, Any]
+    baseline: Rows | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A rule, as its module defines it.
+
+    Attributes:
+        name: the module's name, with hyphens.
+        page: the module's docstring.
+        stage: where in a loader the fault lies.
+        example: a faulty log and its mended twin.
+    """
+
+    name: str
+    page: str
+    stage: Stage
+    example: Example
+    check_run: CheckRun | None
+    compare_runs: CompareRuns | None
+    compare_headers: CompareHeaders | None
+
+    @property
+    def summary(self) -> str:
+        """Give the first sentence of the page."""
+        return self.page.partition("\n")[0]
+
+
+def rule_names() -> list[str]:
+    """Name all rules, without importing them."""
+    own = [_name(module.name) for module in pkgutil.iter_modules(rules.__path__)]
+    return own + [entry.name for entry in importlib.metadata.entry_points(group=ENTRY_POINTS)]
+
+
+@functools.cache
+def all_rules() -> tuple[Rule, ...]:
+    """Find all rules, our own and those of other packages, in causal order.
+
+    Raises:
+        ImportError: a package registered a module that cannot be imported.
+    """
+    own = [_own_rule(module.name) for module in pkgutil.iter_modules(rules.__path__)]
+    return tuple(sorted((*own, *_foreign_rules()), key=lambda rule: (rule.stage, rule.name)))
+
+
+@functools.cache
+def header_rules() -> tuple[Rule, ...]:
+    """Find the rules that are asked on equal runs too, in causal order."""
+    found = [*(_own_rule(name) for name in rules.HEADER_RULES), *_foreign_rules()]
+    asking = [rule for rule in found if rule.compare_headers is not None]
+    return tuple(sorted(asking, key=lambda rule: (rule.stage, rule.name)))
+
+
+def _own_rule(name: str) -> Rule:
+    return _as_rule(_name(name), importlib.import_module(f"{rules.__name__}.{name}"))
+
+
+def _foreign_rules() -> list[Rule]:
+    entries = importlib.metadata.entry_points(group=ENTRY_POINTS)
+    return [_as_rule(entry.name, entry.load()) for entry in entries]
+
+
+def _name(module: str) -> str:
+    return module.replace("_", "-")
+
+
+def _as_rule(name: str, module: ModuleType) -> Rule:
+    return Rule(
+        name=name,
+        page=module.__doc__ or "",
+        stage=cast("Stage", module.STAGE),
+        example=cast("Example", module.EXAMPLE),
+        check_run=getattr(module, "check_run", None),
+        compare_runs=getattr(module, "compare_runs", None),
+        compare_headers=getattr(module, "compare_headers", None),
+    )

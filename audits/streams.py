@@ -1,0 +1,148 @@
+"""The answer for one stream: of one run, or of two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from detloader.audits.asking import Answers, ask_about_headers
+from detloader.audits.headers import not_compared, unequal_digests
+from detloader.audits.rule import all_rules, header_rules
+from detloader.findings import Counts, Severity, StreamResult, Verdict
+from detloader.manifest.schema import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from detloader.audits.rule import Rule
+    from detloader.manifest.reader import Stream
+
+__all__ = ["Selection", "audit_stream", "check_stream", "lonely_stream"]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which rules to ask.
+
+    Attributes:
+        select: names of the rules to ask; all where none is named.
+        ignore: names of the rules to leave out.
+    """
+
+    select: frozenset[str] = frozenset()
+    ignore: frozenset[str] = frozenset()
+
+    def choose(self, rules: Iterable[Rule]) -> list[Rule]:
+        """Keep the rules that are to be asked."""
+        return [
+            rule
+            for rule in rules
+            if rule.name not in self.ignore and (not self.select or rule.name in self.select)
+        ]
+
+
+def check_stream(path: str, stream: Stream, selection: Selection) -> StreamResult:
+    """Ask the rules about one stream of one run."""
+    if reason := _unreadable(path, stream):
+        return StreamResult(name=stream.name, verdict=Verdict.INCONCLUSIVE, reason=reason)
+    from detloader.audits.asking import ask_about_run
+    from detloader.audits.view import load_views
+
+    (view,) = load_views([(path, stream)])
+    answers = ask_about_run(selection.choose(all_rules()), view)
+    faulty = any(finding.severity is not Severity.NOTE for finding in answers.findings)
+    return StreamResult(
+        name=stream.name,
+        verdict=Verdict.FINDINGS if faulty else Verdict.CLEAN,
+        findings=answers.findings,
+        not_checked=answers.not_checked,
+    )
+
+
+def _unreadable(path: str, stream: Stream) -> str | None:
+    if stream.level is Level.DIGEST:
+        return f"{path} was recorded at level digest: its rows were not kept; record at level order"
+    if not stream.rows:
+        return f"{path} has no row in stream {stream.name!r}: let the loader deliver one"
+    return None
+
+
+def lonely_stream(stream: Stream, *, path: str, in_baseline: bool) -> StreamResult:
+    """Answer for a stream that only one run has; `path` is the run that lacks it."""
+    rows = stream.rows
+    return StreamResult(
+        name=stream.name,
+        verdict=Verdict.CHANGED,
+        coverage=0.0,
+        reason=f"{path} has no stream {stream.name!r}",
+        first_difference=None,
+        differences=Counts(missing=rows) if in_baseline else Counts(extra=rows),
+        not_compared=[],
+    )
+
+
+def audit_stream(
+    path_a: str, stream_a: Stream, path_b: str, stream_b: Stream, selection: Selection
+) -> StreamResult:
+    """Compare one stream of two runs, and ask why they differ.
+
+    Equal streams are told equal from their headers; no row is read.
+    """
+    if reason := _incomparable(path_a, stream_a, path_b, stream_b):
+        return _unread(stream_a, stream_b, Verdict.INCONCLUSIVE, reason)
+    unequal = unequal_digests(stream_a, stream_b)
+    if unequal == [] and stream_a.rows == stream_b.rows:
+        answers = ask_about_headers(selection.choose(header_rules()), stream_a, stream_b)
+        return _equal(stream_a, stream_b, answers)
+    if Level.DIGEST in {stream_a.level, stream_b.level}:
+        return _unkept(stream_a, stream_b, unequal)
+    from detloader.audits.difference import audit_rows
+
+    return audit_rows(path_a, stream_a, path_b, stream_b, selection)
+
+
+def _incomparable(path_a: str, stream_a: Stream, path_b: str, stream_b: Stream) -> str | None:
+    for path, stream in ((path_a, stream_a), (path_b, stream_b)):
+        if not stream.rows and not stream.complete:
+            return f"{path} has no row yet: audit it when it has some"
+    type_a, type_b = stream_a.columns.get("record"), stream_b.columns.get("record")
+    if type_a and type_b and type_a != type_b:
+        return (
+            f"record IDs are {type_a} in {path_a} and {type_b} in {path_b}: "
+            "record or import both with one type of ID"
+        )
+    return None
+
+
+def _equal(stream_a: Stream, stream_b: Stream, answers: Answers) -> StreamResult:
+    return StreamResult(
+        name=stream_a.name,
+        verdict=Verdict.IDENTICAL,
+        coverage=1.0,
+        first_difference=None,
+        differences=Counts(),
+        findings=answers.findings,
+        not_checked=answers.not_checked,
+        not_compared=not_compared(stream_a, stream_b),
+    )
+
+
+def _unkept(stream_a: Stream, stream_b: Stream, unequal: list[str] | None) -> StreamResult:
+    if unequal is None:
+        reason = "a run of level digest has no digest until it is complete: audit it then"
+        return _unread(stream_a, stream_b, Verdict.INCONCLUSIVE, reason)
+    what = f"digests of {', '.join(unequal)} differ" if unequal else "the numbers of rows differ"
+    reason = f"{what}; rows were not kept (level digest): record at level order to see which"
+    return _unread(stream_a, stream_b, Verdict.CHANGED, reason)
+
+
+def _unread(stream_a: Stream, stream_b: Stream, verdict: Verdict, reason: str) -> StreamResult:
+    return StreamResult(
+        name=stream_a.name,
+        verdict=verdict,
+        coverage=0.0,
+        reason=reason,
+        first_difference=None,
+        differences=Counts(),
+        not_compared=not_compared(stream_a, stream_b),
+    )

@@ -1,0 +1,57 @@
+"""What the user asked of `record`, as every adapter takes it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import msgspec
+
+from detloader.errors import UsageError
+from detloader.findings import RecordId
+from detloader.manifest.environment import capture_environment
+from detloader.manifest.schema import Declared, Level, Recipe
+from detloader.manifest.writer import RankWriter
+
+__all__ = ["IdSource", "Request"]
+
+# Elements are the user's own: no type of ours could name them.
+IdSource: TypeAlias = "Sequence[RecordId] | str | Callable[[Any], RecordId | Sequence[RecordId]]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Where to record, how much, and what the user says of IDs, batches and intent."""
+
+    run: str | os.PathLike[str]
+    stream: str
+    rank: int
+    level: Level
+    ids: IdSource | None
+    batched: bool | None
+    declared: Mapping[str, object]
+    recipe: Recipe | None
+
+    def writer(self, **observed: object) -> RankWriter:
+        """Begin the rank's folder; what the user declared stands above what was observed.
+
+        Raises:
+            RunExistsError: the rank is recorded already.
+            UsageError: a declared field is unknown or of the wrong type.
+        """
+        try:
+            declared = msgspec.convert({**observed, **self.declared}, Declared)
+        except msgspec.ValidationError as error:
+            message = f"declared: {error}; known fields are {', '.join(Declared.__struct_fields__)}"
+            raise UsageError(message) from error
+        return RankWriter(
+            self.run,
+            stream=self.stream,
+            rank=self.rank,
+            level=self.level,
+            declared=declared,
+            environment=capture_environment(),
+            recipe=self.recipe,
+        )

@@ -1,0 +1,24 @@
+"""`detloader check`: the rules for one run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from detloader.cli.options import cli_command, output_options
+
+if TYPE_CHECKING:
+    from detloader.cli.output import Output
+
+__all__ = ["command"]
+
+
+@cli_command("check")
+@click.argument("run", metavar="RUN")
+@output_options
+def command(*, run: str, output: Output) -> None:
+    """Ask one run all that a single run can tell."""
+    from detloader.audits import check
+
+    output.give(check(run, select=output.select, ignore=output.ignore))

@@ -1,0 +1,30 @@
+"""`detloader import`: a run from an order log of another system."""
+
+from __future__ import annotations
+
+import click
+
+from detloader.cli.options import cli_command
+from detloader.cli.pairs import split_pairs
+
+__all__ = ["command"]
+
+
+@cli_command("import")
+@click.argument("log", metavar="LOG")
+@click.option("--meta", metavar="JSON", help="File with what the run declared.")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="NAME=COLUMN",
+    help="The log's name of a column, such as record=sample_id.",
+)
+@click.option("-o", "--output", "run", metavar="RUN", required=True, help="Folder to write.")
+def command(*, log: str, meta: str | None, columns: tuple[str, ...], run: str) -> None:
+    """Make a run from an order log: CSV, JSON lines or Parquet with at least `record`."""
+    from detloader.importers import import_log
+    from detloader.manifest.reader import open_run
+
+    import_log(log, run, meta=meta, columns=split_pairs(columns, "--column"))
+    click.echo(f"{run}: {open_run(run).rows} rows")

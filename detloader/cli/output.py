@@ -1,0 +1,136 @@
+"""Where a result goes: reports in files and on the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, NoReturn
+
+import click
+
+from detloader import reports
+from detloader.cli.settings import read_settings
+from detloader.cli.status import status_of
+from detloader.errors import UsageError
+from detloader.findings import Severity
+from detloader.manifest.layout import write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from detloader.findings import Result
+
+__all__ = ["Output", "wants_color"]
+
+TERMINAL = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What was asked, and where the answer goes.
+
+    Attributes:
+        files: the file of each format that has one.
+        terminal: the format that the terminal gets; None for one line only.
+        select: the only rules to ask; all of them where it is empty.
+        ignore: rules to leave out.
+        fail_on: mildest finding that gives exit status 1.
+        limit: rows and IDs that text shows.
+        color: whether the terminal gets colours.
+    """
+
+    OPTIONS: ClassVar = ("select", "ignore", "fail_on", "limit", "quiet", "no_color")
+
+    files: Mapping[str, Path]
+    terminal: str | None
+    select: Sequence[str]
+    ignore: Sequence[str]
+    fail_on: Severity
+    limit: int
+    color: bool
+
+    @classmethod
+    def chosen(
+        cls,
+        destinations: Mapping[str, str | None],
+        *,
+        select: Sequence[str],
+        ignore: Sequence[str],
+        fail_on: str | None,
+        limit: int | None,
+        quiet: bool,
+        no_color: bool,
+    ) -> Output:
+        """Take what the command line says, and for the rest the project's settings.
+
+        Raises:
+            UsageError: if options exclude each other, or a file cannot be written; that is
+                better known before the runs are read.
+        """
+        settings = read_settings(Path.cwd())
+        files = {name: Path(to) for name, to in destinations.items() if to not in (None, TERMINAL)}
+        _refuse_unwritable(files.values())
+        return cls(
+            files=files,
+            terminal=_terminal_format(destinations, quiet=quiet),
+            select=select or settings.select,
+            ignore=ignore or settings.ignore,
+            fail_on=settings.fail_on if fail_on is None else Severity(fail_on),
+            limit=limit or settings.limit,
+            color=not no_color and wants_color(),
+        )
+
+    def give(self, result: Result) -> NoReturn:
+        """Write all reports and leave the command with the status of the result."""
+        texts = {
+            path: reports.render(name, result, limit=self.limit, color=False)
+            for name, path in self.files.items()
+        }
+        for path, text in texts.items():
+            _write(path, text)
+        if self.terminal is None:
+            click.echo(reports.headline(result))
+        else:
+            text = reports.render(self.terminal, result, limit=self.limit, color=self.color)
+            click.echo(text, nl=False)
+        raise click.exceptions.Exit(status_of(result, self.fail_on))
+
+
+def wants_color() -> bool:
+    """Tell whether standard output is a terminal that shows colours."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return not plain and sys.stdout.isatty()
+
+
+def _terminal_format(destinations: Mapping[str, str | None], *, quiet: bool) -> str | None:
+    named = [name for name, to in destinations.items() if to == TERMINAL]
+    if len(named) > 1:
+        raise UsageError(f"{' and '.join(named)} cannot both go to -: give one of them a file")
+    if named and quiet:
+        raise UsageError(f"--quiet and --{named[0]} - exclude each other: leave one out")
+    if quiet:
+        return None
+    return named[0] if named else "text"
+
+
+def _refuse_unwritable(paths: Iterable[Path]) -> None:
+    seen: set[Path] = set()
+    for path in paths:
+        if path.is_dir() or not path.parent.is_dir():
+            raise UsageError(f"{path} cannot be written: name a file in a folder that exists")
+        if path.resolve() in seen:
+            raise UsageError(f"{path} is named twice: give each report a file of its own")
+        seen.add(path.resolve())
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all; pipes and devices take what comes."""
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+        else:
+            write_atomically(path.resolve(), text.encode())
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error

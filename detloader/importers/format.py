@@ -1,0 +1,36 @@
+"""What the importer has to know about a format of order logs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pyarrow as pa
+
+__all__ = ["MIXED", "LogFormat"]
+
+MIXED = b"mixed"
+"""Key in a field's metadata: the place, from 0, at which its values change their type."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFormat:
+    """A format of order logs.
+
+    Attributes:
+        suffixes: endings of its files, with the dot.
+        read: gives the raw columns of a log; raises LogError where it cannot.
+        is_text: whether the format knows text only, so that 7 and "7" are one value.
+        row_name: what errors call a row.
+        first_row: the number by which errors call the first row of data.
+    """
+
+    suffixes: tuple[str, ...]
+    read: Callable[[Path], pa.Table]
+    is_text: bool
+    row_name: str
+    first_row: int

@@ -1,0 +1,21 @@
+"""What a run leaves on disk, and how it is written, read and proved.
+
+A run is a folder; each rank of each of its streams has a folder of its own:
+`RUN/<stream>/rank-00000/{manifest.json, order/part-000000.parquet, journal.arrows}`.
+
+schema        the header, field by field
+canonical     the header's bytes, and the digest over them
+digests       blocks, columns and fingerprints, byte for byte
+content       the digest of one delivered sample
+environment   what the process runs on
+layout        where the files of a rank lie
+journal       rows that no sealed part holds yet
+parts         sealed rows, in Parquet
+writer        one rank being recorded
+reader        a run as it lies on disk
+verify        every byte proved
+"""
+
+from __future__ import annotations
+
+__all__: list[str] = []

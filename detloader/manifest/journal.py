@@ -1,0 +1,87 @@
+"""Rows that no sealed part holds yet: an append-only Arrow IPC stream.
+
+Each batch reaches the operating system before `append` returns, so a killed process
+loses none of them. The stream's schema says at which row of the rank it begins: a
+process that dies between sealing a part and starting the next journal leaves rows in
+both, and the reader then takes each once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["Journal", "read_journal"]
+
+_FIRST_ROW = b"first_row"
+
+
+class Journal:
+    """The journal of a rank that is being recorded."""
+
+    def __init__(self, path: Path, schema: pa.Schema, first_row: int) -> None:
+        """Replace the journal at `path` by an empty one that begins at `first_row`."""
+        marked = schema.with_metadata({_FIRST_ROW: str(first_row).encode()})
+        beginning = path.with_name(f"{path.name}.tmp")
+        self._path = path
+        self._file = pa.OSFile(str(beginning), mode="wb")
+        self._stream = pa.ipc.new_stream(self._file, marked)
+        beginning.replace(path)
+
+    def append(self, rows: pa.Table) -> None:
+        """Hand rows to the operating system."""
+        for batch in rows.to_batches():
+            self._stream.write_batch(batch)
+        self._file.flush()
+
+    def close(self) -> None:
+        """Stop writing; the file stays."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop writing."""
+        self.close()
+
+
+def read_journal(path: Path) -> tuple[int, pa.Table] | None:
+    """Return the first row's number and the whole batches of a journal, even of a torn one.
+
+    None where the file is missing, or was torn before its schema was whole.
+    """
+    if not path.exists():
+        return None
+    with pa.OSFile(str(path), mode="rb") as file:
+        try:
+            stream = pa.ipc.open_stream(file)
+            first_row = int((stream.schema.metadata or {})[_FIRST_ROW])
+        except (pa.ArrowInvalid, OSError, KeyError, ValueError):
+            return None
+        schema = stream.schema.remove_metadata()
+        batches = [batch.replace_schema_metadata() for batch in _whole_batches(stream)]
+    return first_row, pa.Table.from_batches(batches, schema)
+
+
+def _whole_batches(stream: pa.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:
+    while True:
+        try:
+            batch = stream.read_next_batch()
+            batch.validate(full=True)
+        except (StopIteration, pa.ArrowInvalid, OSError):
+            # The end, or the tail that was being written when the process died.
+            return
+        yield batch

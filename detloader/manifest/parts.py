@@ -1,0 +1,86 @@
+"""Sealed rows: Parquet files with one row group for each digest block.
+
+Encodings are chosen for size. Record IDs of a shuffled run have no repeats for a
+dictionary to find; their bytes, split by significance, do compress. Counters compress
+as differences. Digests are noise and are stored as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from detloader.errors import DamageError
+from detloader.manifest.schema import BLOCK_ROWS
+
+__all__ = ["part_bytes", "read_part"]
+
+
+def part_bytes(rows: pa.Table) -> bytes:
+    """Return a Parquet file of these rows."""
+    rows = rows.replace_schema_metadata(
+        {b"pandas": msgspec.json.encode(_pandas_types(rows.schema))}
+    )
+    sink = pa.BufferOutputStream()
+    encodings = {field.name: found for field in rows.schema if (found := _encoding(field))}
+    plain = [name for name in rows.schema.names if name not in encodings]
+    pq.write_table(
+        rows,
+        sink,
+        row_group_size=BLOCK_ROWS,
+        # The stubs know the boolean form alone.
+        use_dictionary=plain,  # type: ignore[arg-type]
+        column_encoding=encodings,
+        compression="zstd",
+        write_statistics=False,
+    )
+    return sink.getvalue().to_pybytes()
+
+
+def read_part(path: Path, expected_rows: int, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read a sealed part, all columns or some.
+
+    Raises:
+        DamageError: it cannot be read, or has another number of rows than its header says.
+    """
+    try:
+        with pq.ParquetFile(path) as part:
+            if part.metadata.num_rows != expected_rows:
+                message = f"{path} is damaged: {part.metadata.num_rows} rows, not {expected_rows}"
+                raise DamageError(message)
+            rows = part.read(None if columns is None else list(columns))
+    except (pa.ArrowException, OSError) as error:
+        message = f"{path} is damaged: {' '.join(str(error).split())}; restore it from a copy"
+        raise DamageError(message) from error
+    return rows.replace_schema_metadata()
+
+
+def _pandas_types(schema: pa.Schema) -> dict[str, list[dict[str, str | None]]]:
+    """Tell pandas to read digests into UInt64: by itself it turns nulls into floats."""
+    columns = [
+        {
+            "name": field.name,
+            "field_name": field.name,
+            "pandas_type": "uint64",
+            "numpy_type": "UInt64",
+            "metadata": None,
+        }
+        for field in schema
+        if field.type == pa.uint64()
+    ]
+    return {"index_columns": [], "column_indexes": [], "columns": columns}
+
+
+def _encoding(field: pa.Field[Any]) -> str | None:
+    if field.name == "record" and pa.types.is_integer(field.type):
+        return "BYTE_STREAM_SPLIT"
+    if field.type == pa.int64():
+        return "DELTA_BINARY_PACKED"
+    if field.type == pa.uint64():
+        return "PLAIN"
+    return None

@@ -1,0 +1,246 @@
+"""A run as it lies on disk.
+
+Opening reads headers only; rows are read when a table is asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from detloader.errors import DamageError, RunNotFoundError
+from detloader.manifest.canonical import decode_header
+from detloader.manifest.fingerprints import fingerprint
+from detloader.manifest.layout import HEADER, ORDER, PART_PATH, RANK_FOLDER
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from detloader.manifest.schema import (
+        ColumnType,
+        Declared,
+        Environment,
+        Header,
+        Level,
+        Recipe,
+    )
+
+__all__ = ["Rank", "Run", "Stream", "open_run"]
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One rank of one stream."""
+
+    header: Header
+    folder: Path
+
+    @property
+    def complete(self) -> bool:
+        """Whether the recording was sealed and lost nothing."""
+        return self.header.state == "complete" and self.header.seen.lost == 0
+
+    @functools.cached_property
+    def rows(self) -> int:
+        """Rows that were recorded; of an open run, those that reached the disk."""
+        if self.header.state == "complete":
+            return self.header.seen.rows
+        from detloader.manifest.tables import unsealed_rows
+
+        return self.header.seen.rows + len(unsealed_rows(self))
+
+    def table(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Read the rows in delivery order.
+
+        Raises:
+            RunError: the run has level `digest`, so its rows were not kept.
+            DamageError: a file is missing, unreadable or of the wrong length.
+        """
+        from detloader.manifest.tables import read_rank
+
+        return read_rank(self, columns)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One loader of a run, over all ranks."""
+
+    name: str
+    ranks: tuple[Rank, ...]
+
+    @property
+    def declared(self) -> Declared:
+        """What the first rank declared."""
+        return self.ranks[0].header.declared
+
+    @property
+    def environment(self) -> Environment:
+        """What the first rank ran on."""
+        return self.ranks[0].header.environment
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """How the first rank's loader was made."""
+        return self.ranks[0].header.recipe
+
+    @property
+    def level(self) -> Level:
+        """How much of each row the first rank kept."""
+        return self.ranks[0].header.level
+
+    @property
+    def rows(self) -> int:
+        """Rows of all ranks."""
+        return sum(rank.rows for rank in self.ranks)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every rank was sealed, lost nothing, and was declared whole."""
+        return self.declared.complete is not False and all(rank.complete for rank in self.ranks)
+
+    @property
+    def columns(self) -> Mapping[str, ColumnType]:
+        """Columns that every rank has, in the order of the first rank."""
+        shared = [dict(_columns(rank)) for rank in self.ranks if _columns(rank)]
+        first = shared[0] if shared else {}
+        return {
+            name: type_
+            for name, type_ in first.items()
+            if all(other.get(name) == type_ for other in shared)
+        }
+
+    @property
+    def digests(self) -> Mapping[str, tuple[tuple[int, str], ...]] | None:
+        """Digests of each column, as (rank, digest); None while a rank is open."""
+        if any(rank.header.state != "complete" for rank in self.ranks):
+            return None
+        found: dict[str, list[tuple[int, str]]] = {}
+        for rank in self.ranks:
+            for column in rank.header.columns:
+                found.setdefault(column.name, []).append((rank.header.rank, column.digest))
+        return {name: tuple(digests) for name, digests in found.items()}
+
+    def table(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Read the rows of all ranks in canonical order, with int64 `rank` and `position`.
+
+        Canonical order is (epoch, batch, rank, position); without a batch column it is
+        (epoch, place in the epoch of that rank, rank). One rank alone keeps its order.
+
+        Raises:
+            RunError: the run has level `digest`, so its rows were not kept.
+            DamageError: a file is missing, unreadable or of the wrong length.
+        """
+        from detloader.manifest.tables import read_stream
+
+        return read_stream(self, columns)
+
+
+@dataclass(frozen=True)
+class Run:
+    """All streams and ranks below one folder."""
+
+    path: str
+    streams: Mapping[str, Stream]
+
+    @property
+    def run_id(self) -> str:
+        """The ID that its ranks share."""
+        return next(iter(self.streams.values())).ranks[0].header.run_id
+
+    @property
+    def rows(self) -> int:
+        """Rows of all streams and ranks."""
+        return sum(stream.rows for stream in self.streams.values())
+
+    @property
+    def complete(self) -> bool:
+        """Whether every stream is."""
+        return all(stream.complete for stream in self.streams.values())
+
+    @functools.cached_property
+    def fingerprint(self) -> str | None:
+        """SHA-256, in hex, over the compared columns of all ranks; None while one is open."""
+        headers = [rank.header for stream in self.streams.values() for rank in stream.ranks]
+        if any(header.state != "complete" for header in headers):
+            return None
+        if len(headers) == 1:
+            return headers[0].fingerprint
+        return fingerprint(headers)
+
+
+def open_run(path: str | os.PathLike[str]) -> Run:
+    """Open a recorded run; only headers are read, and nothing that they name is run.
+
+    Raises:
+        RunNotFoundError: there is no run in that folder.
+        DamageError: headers, sizes or names of files show that the run was damaged.
+    """
+    root = Path(path)
+    ranks = [_open_rank(folder) for folder in sorted(root.glob("*/rank-*")) if folder.is_dir()]
+    if not ranks:
+        what = "holds no run" if root.is_dir() else "does not exist"
+        message = f"{path} {what}: record or import one, or check the path"
+        raise RunNotFoundError(message)
+    streams: dict[str, list[Rank]] = {}
+    for rank in ranks:
+        streams.setdefault(rank.header.stream, []).append(rank)
+    return Run(
+        path=os.fspath(path),
+        streams={name: Stream(name, tuple(members)) for name, members in streams.items()},
+    )
+
+
+def _open_rank(folder: Path) -> Rank:
+    try:
+        data = (folder / HEADER).read_bytes()
+    except FileNotFoundError as error:
+        message = f"{folder} is half-written: {HEADER} is missing; record or copy the run again"
+        raise DamageError(message) from error
+    header = decode_header(data, str(folder / HEADER))
+    number = RANK_FOLDER.fullmatch(folder.name)
+    if number is None or (header.stream, header.rank) != (folder.parent.name, int(number[1])):
+        message = (
+            f"{folder} is not where it was recorded: its header says stream {header.stream!r}, "
+            f"rank {header.rank}; move it back"
+        )
+        raise DamageError(message)
+    _compare_files(folder, header)
+    return Rank(header, folder)
+
+
+def _compare_files(folder: Path, header: Header) -> None:
+    for entry in header.files:
+        if not PART_PATH.fullmatch(entry.path):
+            message = f"{folder / HEADER} is damaged: it lists a file {entry.path!r}"
+            raise DamageError(message)
+        try:
+            size = (folder / entry.path).stat().st_size
+        except OSError as error:
+            message = f"{folder / entry.path} is missing: restore it from a copy"
+            raise DamageError(message) from error
+        if size != entry.size:
+            message = f"{folder / entry.path} is damaged: {size} bytes, not {entry.size}"
+            raise DamageError(message)
+    if header.state == "open":
+        # A part that was being sealed, its journal and the lock belong to an open run.
+        return
+    listed = {HEADER, *(entry.path for entry in header.files)}
+    for file in folder.rglob("*"):
+        name = file.relative_to(folder).as_posix()
+        if name not in listed and name != ORDER:
+            message = f"{file} does not belong to the run: its manifest does not list it"
+            raise DamageError(message)
+
+
+def _columns(rank: Rank) -> dict[str, ColumnType]:
+    if rank.header.columns:
+        return {column.name: column.type for column in rank.header.columns}
+    if rank.header.state == "complete":
+        return {}
+    from detloader.manifest.tables import unsealed_columns
+
+    return unsealed_columns(rank)

@@ -1,0 +1,220 @@
+"""The header of a recorded rank: `manifest.json`, field by field.
+
+`SCHEMA_VERSION` counts the forms that a manifest has had; a reader reads all
+of them, and refuses a newer one by name:
+
+1. the first one.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal, TypeAlias, get_args
+
+import msgspec
+
+from detloader.findings import JsonValue
+
+__all__ = [
+    "BLOCK_ROWS",
+    "SCHEMA_VERSION",
+    "Column",
+    "ColumnType",
+    "Declared",
+    "Environment",
+    "FileEntry",
+    "Header",
+    "Level",
+    "Recipe",
+    "Resume",
+    "Seen",
+    "allowed_types",
+    "is_compared",
+    "is_stored",
+]
+
+SCHEMA_VERSION = 1
+
+BLOCK_ROWS = 65_536
+"""Rows of a digest block, counted from the first row of the rank."""
+
+ColumnType: TypeAlias = Literal["int64", "uint64", "float64", "bool", "string"]
+
+_COMPARED: dict[str, tuple[ColumnType, ...]] = {
+    "record": ("int64", "string"),
+    "epoch": ("int64",),
+    "batch": ("int64",),
+    "draws": ("uint64", "string"),
+    "content": ("uint64", "string"),
+    "raw": ("uint64", "string"),
+    "split": ("int64", "string"),
+    "mixture": ("int64", "string"),
+    "padding": ("bool",),
+}
+# The rank is compared too, but is not stored: it is the folder's.
+
+
+def is_compared(column: str) -> bool:
+    """Tell whether a column takes part in fingerprints and verdicts."""
+    return column in _COMPARED or column.startswith("draws_")
+
+
+def allowed_types(column: str) -> tuple[ColumnType, ...]:
+    """Return the types that a column may have; one that is never compared may have any."""
+    if column.startswith("draws_"):
+        return _COMPARED["draws"]
+    return _COMPARED.get(column, get_args(ColumnType))
+
+
+class Level(StrEnum):
+    """How much of each row is kept, least first."""
+
+    DIGEST = "digest"
+    ORDER = "order"
+    FULL = "full"
+
+
+def is_stored(column: str, level: Level) -> bool:
+    """Tell whether a level keeps the rows of a column, and not its digests alone."""
+    if level is Level.ORDER:
+        return column not in {"content", "raw"} and not column.startswith("draws")
+    return level is Level.FULL
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of the header; an unknown field is damage."""
+
+
+class Resume(_Part, frozen=True, kw_only=True):
+    """Where a resumed run took up the run that it continues."""
+
+    position: int
+    unit: str = "records"
+    epoch: int | msgspec.UnsetType = msgspec.UNSET
+
+
+Unset: TypeAlias = msgspec.UnsetType
+_UNSET = msgspec.UNSET
+
+
+class Declared(_Part, frozen=True, kw_only=True):
+    """What a run was meant to be. An undeclared field is unknown, never a default.
+
+    Attributes:
+        weights: one weight for each source position, or a mapping from record ID to weight.
+        seed: the seed as it was given, in its own type; None says "no seed".
+        seed_used: the seed that was really used.
+        source_size: records in the source.
+        num_samples: records that one epoch draws, where that is not `source_size`.
+        order_policy: "fixed" where equal epochs are meant, else a name of the user's.
+        complete: False where the log holds only a part of the run.
+    """
+
+    loader: str | Unset = _UNSET
+    order_policy: str | Unset = _UNSET
+    purpose: Literal["train", "eval"] | Unset = _UNSET
+    complete: bool | Unset = _UNSET
+    shuffle: bool | Unset = _UNSET
+    seed: int | float | str | Unset | None = _UNSET
+    seed_used: int | float | str | Unset | None = _UNSET
+    source_size: int | Unset = _UNSET
+    weights: list[float] | dict[str, float] | Unset = _UNSET
+    replacement: bool | Unset = _UNSET
+    num_samples: int | Unset = _UNSET
+    batch_size: int | Unset | None = _UNSET
+    drop_remainder: bool | Unset = _UNSET
+    num_epochs: int | Unset | None = _UNSET
+    workers: int | Unset = _UNSET
+    threads: int | Unset = _UNSET
+    start_method: str | Unset = _UNSET
+    world_size: int | Unset = _UNSET
+    stream_mode: str | Unset = _UNSET
+    deterministic: bool | Unset = _UNSET
+    cache: bool | str | Unset = _UNSET
+    config: dict[str, JsonValue] | Unset = _UNSET
+    versions: dict[str, str] | Unset = _UNSET
+    env: dict[str, str | None] | Unset = _UNSET
+    resume: Resume | Unset = _UNSET
+    parent: str | Unset = _UNSET
+
+
+class Environment(_Part, frozen=True, kw_only=True):
+    """What the process ran on; names of hosts, users and absolute paths are left out.
+
+    Attributes:
+        versions: versions of the installed packages that random streams depend on.
+        env: environment variables from an allow-list; None where one is not set.
+        platform: operating system and machine, such as "Linux-x86_64".
+        cpu_features: instruction sets that NumPy dispatches on, for float results follow them.
+        byteorder: "little" or "big".
+    """
+
+    versions: dict[str, str] = {}
+    env: dict[str, str | None] = {}
+    platform: str | None = None
+    cpu_features: list[str] = []
+    byteorder: str | None = None
+
+
+class Recipe(_Part, frozen=True, kw_only=True):
+    """How to build the loader again: a factory, its arguments, and a digest of its source."""
+
+    factory: str
+    arguments: dict[str, JsonValue] = {}
+    source_sha256: str | None = None
+
+
+class Seen(_Part, frozen=True, kw_only=True):
+    """What was recorded, counted.
+
+    Attributes:
+        rows: rows of this rank.
+        epochs: distinct epochs.
+        seeds: seeds that the loader reported for its epochs, in order of first use.
+        lost: rows that could not be recorded; None of them has a digest.
+    """
+
+    rows: int = 0
+    epochs: int = 0
+    seeds: list[int] = []
+    lost: int = 0
+
+
+class Column(_Part, frozen=True, kw_only=True):
+    """One column: its type, the digests of its blocks, and the digest over those."""
+
+    name: str
+    type: ColumnType
+    compared: bool
+    blocks: list[str]
+    digest: str
+
+
+class FileEntry(_Part, frozen=True, kw_only=True):
+    """A file of the rank's folder: relative path with slashes, bytes, rows, SHA-256."""
+
+    path: str
+    size: int
+    rows: int
+    sha256: str
+
+
+class Header(_Part, frozen=True, kw_only=True):
+    """All that `manifest.json` says, but for the digest over its own bytes.
+
+    While a run is open, `columns`, `files`, `seen` and `fingerprint` are not yet final.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    run_id: str
+    stream: str
+    rank: int
+    level: Level
+    state: Literal["open", "complete"]
+    recipe: Recipe | None = None
+    declared: Declared
+    environment: Environment
+    seen: Seen
+    columns: list[Column] = []
+    files: list[FileEntry] = []
+    fingerprint: str | None = None

@@ -1,0 +1,113 @@
+"""Generators of record IDs: which record is asked for next.
+
+Both take the names, parameters and draws of helia-edge's generators, so that a
+seeded experiment keeps its schedule. By default they draw from the global
+`random` module, as published; with a generator of their own, nothing else that
+draws from the global one can change their order.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from itertools import accumulate
+from typing import TYPE_CHECKING, TypeVar
+
+from detloader.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, MutableSequence, Sequence
+
+__all__ = ["random_id_generator", "uniform_id_generator"]
+
+T = TypeVar("T")
+
+
+def random_id_generator(
+    ids: Sequence[T],
+    weights: Sequence[float] | None = None,
+    *,
+    rng: random.Random | None = None,
+) -> Iterator[T]:
+    """Draw IDs with replacement, without end.
+
+    Weights are relative and no quotas; an ID of weight zero never comes. Weighted
+    and unweighted draws consume the generator in different ways, so that equal
+    weights do not give the order that no weights give.
+
+    Args:
+        ids: what to draw from.
+        weights: one for each ID, finite and not negative, with a finite sum above
+            zero. None draws uniformly.
+        rng: what to draw with; None is the global `random`.
+
+    Returns:
+        An endless iterator; with no IDs its first `next` raises IndexError.
+
+    Raises:
+        UsageError: the weights are not as said. Raised by this call, not by the
+            first `next` as in the published generator.
+    """
+    if weights is None:
+        return _uniform_draws(ids, rng)
+    return _weighted_draws(ids, _cumulative(weights, len(ids)), rng)
+
+
+def uniform_id_generator(
+    ids: MutableSequence[T],
+    repeat: bool = True,  # noqa: FBT001, FBT002 - the published parameter
+    shuffle: bool = True,  # noqa: FBT001, FBT002 - the published parameter
+    *,
+    rng: random.Random | None = None,
+) -> Iterator[T]:
+    """Yield every ID once a cycle.
+
+    Args:
+        ids: a list. With `shuffle` it is shuffled in place before each cycle, so
+            that each cycle starts from the order of the one before; a tuple raises
+            TypeError.
+        repeat: go on with another cycle after the last ID. An empty list ends all
+            the same, where the published generator would loop for ever.
+        shuffle: take a new order for each cycle.
+        rng: what to shuffle with; None is the global `random`.
+
+    Yields:
+        The IDs.
+    """
+    reorder = random.shuffle if rng is None else rng.shuffle
+    while True:
+        if shuffle:
+            reorder(ids)
+        yield from ids
+        if not repeat or len(ids) == 0:
+            return
+
+
+def _cumulative(weights: Sequence[float], count: int) -> list[float]:
+    """Sum the weights up to exactly 1, after checking them."""
+    if len(weights) != count:
+        raise UsageError(f"weights has {len(weights)} values for {count} ids; give one for each")
+    for place, weight in enumerate(weights):
+        if not math.isfinite(weight) or weight < 0:
+            raise UsageError(f"weights[{place}] is {weight}; give finite values of 0 or more")
+    sums = list(accumulate(map(float, weights), initial=0.0))[1:]
+    total = sums[-1] if sums else 0.0
+    if not 0 < total < math.inf:
+        raise UsageError(f"weights sum to {total}; the sum must be finite and above 0")
+    return [value / total for value in sums]
+
+
+def _uniform_draws(ids: Sequence[T], rng: random.Random | None) -> Iterator[T]:
+    choose = random.choice if rng is None else rng.choice
+    while True:
+        yield choose(ids)
+
+
+def _weighted_draws(
+    ids: Sequence[T], cumulative: list[float], rng: random.Random | None
+) -> Iterator[T]:
+    # One `random()` a draw, bisected to the right: an ID that adds nothing to the
+    # sum before it is never hit.
+    choose = random.choices if rng is None else rng.choices
+    while True:
+        yield choose(ids, cum_weights=cumulative)[0]

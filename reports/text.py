@@ -1,0 +1,106 @@
+"""Text for people: the verdict, the cause, the evidence, the next command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from detloader.findings import Severity, Verdict
+from detloader.reports.evidence import evidence_lines, first_difference_lines, labelled
+from detloader.reports.plain import wrap
+from detloader.reports.sentences import headline, summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from detloader.findings import Finding, FirstDifference, NotChecked, Result, StreamResult
+
+__all__ = ["render"]
+
+_RED, _YELLOW, _GREEN = 31, 33, 32
+_COLORS = {
+    Verdict.IDENTICAL: _GREEN,
+    Verdict.EQUIVALENT: _GREEN,
+    Verdict.CLEAN: _GREEN,
+    Verdict.INCONCLUSIVE: _YELLOW,
+    Severity.WARN: _YELLOW,
+    Severity.NOTE: _GREEN,
+}
+_DIFFERENT = frozenset({Verdict.REGROUPED, Verdict.REORDERED, Verdict.CHANGED})
+
+
+def render(result: Result, *, limit: int = 10, color: bool = False) -> str:
+    """Return the report; nothing is wider than 80 columns.
+
+    Args:
+        result: what an audit or a check gave.
+        limit: items of a list that are shown before it says how many more there are.
+        color: whether verdicts and severities are coloured.
+    """
+    paint = _paint if color else _leave
+    results = result.comparisons or [result]
+    blocks = [paint(block) for one in results for block in _result_blocks(one, limit)]
+    if result.comparisons:
+        blocks.append(wrap(summary(result)))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _result_blocks(result: Result, limit: int) -> Iterator[str]:
+    yield wrap(headline(result))
+    if len(result.streams) <= 1:
+        yield from _stream_blocks(result, limit)
+        return
+    for stream in result.streams:
+        because = f": {stream.reason}" if stream.reason else ""
+        yield wrap(f"{stream.verdict}: stream {stream.name}{because}")
+        yield from _stream_blocks(stream, limit)
+
+
+def _stream_blocks(stream: Result | StreamResult, limit: int) -> Iterator[str]:
+    first = stream.first_difference or None
+    is_explained = any(finding.severity is not Severity.NOTE for finding in stream.findings)
+    if stream.verdict in _DIFFERENT and not is_explained:
+        yield "\n".join([wrap("No rule names the cause."), *first_difference_lines(first)])
+        first = None
+    for finding in stream.findings:
+        yield "\n".join(_finding_lines(finding, first, limit))
+        first = None
+    if stream.not_checked:
+        unasked = ", ".join(_unasked(rule) for rule in stream.not_checked)
+        yield wrap(f"not checked: {unasked}", hanging="  ")
+    if stream.not_compared:
+        yield wrap(f"not compared: {', '.join(stream.not_compared)}", hanging="  ")
+
+
+def _finding_lines(finding: Finding, first: FirstDifference | None, limit: int) -> Iterator[str]:
+    baseline = ", in the baseline" if finding.run == "a" else ""
+    yield wrap(f"{finding.rule} ({finding.severity}{baseline})")
+    yield wrap(finding.message, indent="  ")
+    if finding.cause and finding.cause not in finding.message:
+        yield wrap(finding.cause, indent="  ")
+    yield from evidence_lines(finding.evidence, limit)
+    yield from first_difference_lines(first)
+    if finding.confirm:
+        yield labelled("confirm with", finding.confirm)
+
+
+def _unasked(rule: NotChecked) -> str:
+    return f"{rule.rule} (needs {', '.join(rule.missing)})"
+
+
+def _leave(block: str) -> str:
+    return block
+
+
+def _paint(block: str) -> str:
+    """Colour the verdict at the head of a block, or the severity behind a rule's name."""
+    head, _, rest = block.partition("\n")
+    for word in (*Verdict, *Severity):
+        code = f"\x1b[{_COLORS.get(word, _RED)}m{word}\x1b[0m"
+        if head.startswith(f"{word}: "):
+            head = code + head.removeprefix(word)
+        elif f" ({word}" in head and isinstance(word, Severity):
+            head = head.replace(f" ({word}", f" ({code}", 1)
+        else:
+            continue
+        break
+    return f"{head}\n{rest}" if rest else head
