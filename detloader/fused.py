@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from typing import Any, NamedTuple, overload
 
 import grain
@@ -22,9 +23,17 @@ from detloader.plan import Plan
 from detloader.randomness import PositionGenerator
 from detloader.samples import owned, stack
 
-__all__ = ["BatchStream", "ElementSource", "Witness"]
+__all__ = ["BatchStream", "ElementSource", "Witness", "Witnessing"]
 
 _NO_NONE = "return a sample, or leave the record out of the source"
+
+
+class Witnessing(Enum):
+    """What a stream tells of the making of its elements."""
+
+    OFF = 0
+    DRAWS = 1
+    DRAWS_AND_CONTENT = 2
 
 
 class Witness(NamedTuple):
@@ -34,8 +43,8 @@ class Witness(NamedTuple):
         start: position in the stream of the first record.
         rows: number of records.
         taken: uint32, shape (rows,): 32-bit words that each record's transform drew.
-        content: uint64, shape (rows,): digests of the samples; empty where a sample holds
-            an object without bytes of its own.
+        content: uint64, shape (rows,): digests of the samples; empty where they were not
+            asked for, or a sample holds an object without bytes of its own.
     """
 
     start: int
@@ -47,17 +56,21 @@ class Witness(NamedTuple):
 class ElementSource(grain.MapDataset[Any]):
     """Random access to the elements of a stream.
 
-    With `witness`, each element comes as a pair with the `Witness` of its making.
+    With a witnessing, each element comes as a pair with the `Witness` of its making.
     """
 
     def __init__(
-        self, plan: Plan, source: DataSource, transform: Transform | None, *, witness: bool
+        self,
+        plan: Plan,
+        source: DataSource,
+        transform: Transform | None,
+        witnessing: Witnessing = Witnessing.OFF,
     ) -> None:
         super().__init__()
         self._plan = plan
         self._source = source
         self._transform = transform
-        self._witness = witness
+        self._witnessing = witnessing
         self._generators = _Generators(plan.seed or 0)
 
     def __len__(self) -> int:
@@ -76,11 +89,10 @@ class ElementSource(grain.MapDataset[Any]):
         indices = self._plan.order.indices(start, stop).tolist()
         samples, taken = self._samples(indices, start)
         element = samples[0] if self._plan.batch_size is None else _batch(samples, indices)
-        if not self._witness:
+        if self._witnessing is Witnessing.OFF:
             return element
-        return element, Witness(
-            start, len(samples), np.array(taken, np.uint32).tobytes(), self._content(element)
-        )
+        words = np.array(taken, np.uint32).tobytes()
+        return element, Witness(start, len(samples), words, self._content(element))
 
     def _samples(self, indices: Sequence[int], start: int) -> tuple[list[Any], list[int]]:
         if self._transform is None:
@@ -129,6 +141,8 @@ class ElementSource(grain.MapDataset[Any]):
         return record
 
     def _content(self, element: Any) -> bytes:
+        if self._witnessing is Witnessing.DRAWS:
+            return b""
         try:
             if self._plan.batch_size is None:
                 return np.uint64(sample_digest(element)).tobytes()
@@ -145,9 +159,13 @@ class BatchStream(grain.IterDataset[Any]):
     """
 
     def __init__(
-        self, plan: Plan, source: DataSource, transform: Transform | None, *, witness: bool = False
+        self,
+        plan: Plan,
+        source: DataSource,
+        transform: Transform | None,
+        witnessing: Witnessing = Witnessing.OFF,
     ) -> None:
-        elements = ElementSource(plan, source, transform, witness=witness)
+        elements = ElementSource(plan, source, transform, witnessing)
         super().__init__(_in_workers(elements, plan) if plan.workers else elements)
         # Grain 0.2.18 wraps the `__next__` of an outermost iterator's class once more at
         # each `iter()`, until a long training runs out of stack; inner ones it leaves alone.
@@ -156,9 +174,9 @@ class BatchStream(grain.IterDataset[Any]):
         self._source = source
         self._transform = transform
 
-    def witnessed(self) -> BatchStream:
+    def witnessed(self, witnessing: Witnessing) -> BatchStream:
         """Return the same stream with each element paired with its `Witness`."""
-        return BatchStream(self.plan, self._source, self._transform, witness=True)
+        return BatchStream(self.plan, self._source, self._transform, witnessing)
 
     def __iter__(self) -> grain.DatasetIterator[Any]:
         """Begin at the first element."""

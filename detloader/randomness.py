@@ -47,7 +47,7 @@ class PositionGenerator:
 
 def stream_key(seed: int) -> NDArray[np.uint64]:
     """Return the Philox key of a seed: uint64, shape (2,)."""
-    return np.random.SeedSequence(seed).generate_state(2, np.uint64)
+    return np.random.SeedSequence(seed).generate_state(2, np.uint64).astype(np.uint64)
 
 
 def digest_draws(

@@ -13,7 +13,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -44,15 +44,13 @@ class Recorder(Generic[ChunkT]):
     written is counted as lost, and the run says so.
     """
 
-    def __init__(
-        self, writer: RankWriter, encode: Callable[[Sequence[ChunkT]], pa.Table]
-    ) -> None:
+    def __init__(self, writer: RankWriter, encode: Callable[[Sequence[ChunkT]], pa.Table]) -> None:
         """Take a writer that has begun, and the function that makes rows of chunks."""
         self._writer = writer
         self._encode = encode
         self._chunks: list[ChunkT] = []
         self._lost = 0
-        self._broken = False
+        self._stopped = False
         self._closed = False
         self._draining = threading.Lock()
         self._stop = threading.Event()
@@ -62,7 +60,17 @@ class Recorder(Generic[ChunkT]):
 
     def put(self, chunk: ChunkT) -> None:
         """Take what was delivered; costs the loop one append."""
-        self._chunks.append(chunk)
+        if self._stopped:
+            self._lost += chunk.rows
+        else:
+            self._chunks.append(chunk)
+
+    def lose(self, error: Exception) -> None:
+        """Stop at an element that could not be read, for what follows would close up the gap."""
+        if not self._stopped:
+            _log.warning("%s records no further rows: %s", self._writer, error)
+        self._stopped = True
+        self._lost += 1
 
     def close(self) -> None:
         """Write what is left and seal the run; again, or in a forked child, does nothing."""
@@ -74,8 +82,8 @@ class Recorder(Generic[ChunkT]):
         self._drain()
         try:
             self._writer.close(lost=self._lost)
-        except Exception:
-            _log.exception("%s could not be sealed and stays open", self._writer)
+        except Exception as error:  # noqa: BLE001  # the training is over, but not the program
+            _log.warning("%s stays open, it could not be sealed: %s", self._writer, error)
 
     def forget(self) -> None:
         """In a forked child: leave the run to the process that records it."""
@@ -95,14 +103,10 @@ class Recorder(Generic[ChunkT]):
             if not chunks:
                 return
             try:
-                if not self._broken:
-                    self._writer.append(self._encode(chunks))
-                    return
-            except Exception:
-                # What follows a failed write could not be told from what came before it.
-                self._broken = True
-                _log.exception("%s records no further rows", self._writer)
-            self._lost += sum(chunk.rows for chunk in chunks)
+                self._writer.append(self._encode(chunks))
+            except Exception as error:  # noqa: BLE001  # whatever it is, the training goes on
+                self.lose(error)
+                self._lost += sum(chunk.rows for chunk in chunks) - 1
 
 
 class _Ignored(list[ChunkT]):
@@ -112,7 +116,7 @@ class _Ignored(list[ChunkT]):
         pass
 
 
-_recorders: weakref.WeakSet[Recorder[Chunk]] = weakref.WeakSet()
+_recorders: weakref.WeakSet[Recorder[Any]] = weakref.WeakSet()
 
 
 @atexit.register

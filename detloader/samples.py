@@ -48,9 +48,13 @@ def stack(samples: Sequence[Any]) -> Any:
         return _stack_arrays(samples)
     if isinstance(first, _SCALARS):
         return np.stack(samples)
-    if kind is dict and all(type(other) is dict and other.keys() == first.keys() for other in samples):
+    if kind is dict and all(
+        type(other) is dict and other.keys() == first.keys() for other in samples
+    ):
         return {key: stack([sample[key] for sample in samples]) for key in first}
-    if kind in {tuple, list} and all(type(other) is kind and len(other) == len(first) for other in samples):
+    if kind in {tuple, list} and all(
+        type(other) is kind and len(other) == len(first) for other in samples
+    ):
         return kind([stack(column) for column in zip(*samples, strict=True)])
     import grain
 

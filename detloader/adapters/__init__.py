@@ -1,35 +1,26 @@
-"""How each kind of loader is recorded: one kind, one module.
+"""How each kind of loader is recorded: one framework, one module.
 
-A module of this package is an adapter. It defines
+A module of this package is named after the top-level package whose loaders it records:
+`torch.py` those of torch, and `builtins.py`, since every class descends from
+`builtins.object`, all that nobody else knows. It defines
 
-    suits(loader) -> Fit          whether it records such a loader, and how well
+    suits(loader) -> bool         whether it records this object
     wrap(loader, request) -> …    the loader's twin, that records what it delivers
 
-and is found by being here. `suits` looks at types by name, so that asking imports no
-framework.
+and is imported only for an object of its package, so it may import that package freely.
 """
 
 from __future__ import annotations
 
 import importlib
-import pkgutil
+import importlib.util
 from collections.abc import Iterator
-from enum import IntEnum
-from types import ModuleType
 from typing import Protocol, cast
 
 from detloader.adapters.request import Request
 from detloader.errors import UsageError
 
-__all__ = ["Adapter", "Fit", "Recorded", "find_adapter"]
-
-
-class Fit(IntEnum):
-    """How well an adapter knows a loader."""
-
-    NO = 0
-    ANY = 1
-    KIND = 2
+__all__ = ["Adapter", "Recorded", "find_adapter"]
 
 
 class Recorded(Protocol):
@@ -42,28 +33,29 @@ class Recorded(Protocol):
 class Adapter(Protocol):
     """What a module of this package defines."""
 
-    def suits(self, loader: object) -> Fit:
-        """Tell how well this adapter knows a loader."""
+    def suits(self, loader: object) -> bool:
+        """Tell whether this adapter records an object of its package."""
 
     def wrap(self, loader: object, request: Request) -> Recorded:
         """Start recording."""
 
 
 def find_adapter(loader: object) -> Adapter:
-    """Return the adapter that knows a loader best.
+    """Return the adapter of the nearest ancestor of the loader's class that has one.
 
     Raises:
-        UsageError: none knows it.
+        UsageError: none records such an object.
     """
-    best = max(_adapters(), key=lambda adapter: adapter.suits(loader))
-    if best.suits(loader) is Fit.NO:
-        message = f"cannot record a {type(loader).__name__}: give an iterable or a loader"
-        raise UsageError(message)
-    return best
+    for adapter in _adapters(type(loader)):
+        if adapter.suits(loader):
+            return adapter
+    message = f"cannot record a {type(loader).__name__}: give a loader or another iterable"
+    raise UsageError(message)
 
 
-def _adapters() -> Iterator[Adapter]:
-    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
-        loaded: ModuleType = importlib.import_module(module.name)
-        if hasattr(loaded, "suits"):
-            yield cast("Adapter", loaded)
+def _adapters(kind: type) -> Iterator[Adapter]:
+    packages = dict.fromkeys(base.__module__.partition(".")[0] for base in kind.__mro__)
+    for package in packages:
+        name = f"{__name__}.{package}"
+        if importlib.util.find_spec(name) is not None:
+            yield cast("Adapter", importlib.import_module(name))

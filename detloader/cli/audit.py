@@ -20,7 +20,7 @@ __all__ = ["command"]
 @click.option("--verify", is_flag=True, help="Read and prove every block, not headers alone.")
 @output_options
 def command(*, baseline: str, runs: tuple[str, ...], verify: bool, output: Output) -> None:
-    """Compare each run with RUN_A, and name the cause of a difference."""
+    """Compare runs with RUN_A, and say why they differ."""
     from detloader.audits import audit
 
     output.give(audit(baseline, *runs, select=output.select, ignore=output.ignore, verify=verify))

@@ -22,7 +22,10 @@ __all__ = ["command"]
 )
 @click.option("-o", "--output", "run", metavar="RUN", required=True, help="Folder to write.")
 def command(*, log: str, meta: str | None, columns: tuple[str, ...], run: str) -> None:
-    """Make a run from an order log: CSV, JSON lines or Parquet with at least `record`."""
+    """Make a run from an order log of another system.
+
+    LOG is CSV, JSON lines or Parquet, rows in delivery order, with at least `record`.
+    """
     from detloader.importers import import_log
     from detloader.manifest.reader import open_run
 

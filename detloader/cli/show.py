@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from detloader.cli.options import cli_command, limit
-
-if TYPE_CHECKING:
-    from detloader.manifest.reader import Stream
 
 __all__ = ["command"]
 
@@ -24,7 +19,17 @@ def command(
     *, run: str, step: int | None, epoch: int | None, record: str | None, limit: int | None
 ) -> None:
     """Show what a run is, and its rows."""
-    from detloader.cli.view import header, matching, row_table
+    from pathlib import Path
+
+    from detloader.cli.settings import read_settings
+    from detloader.cli.view import row_lines, run_lines, stream_lines
     from detloader.manifest.reader import open_run
 
     opened = open_run(run)
+    shown = limit or read_settings(Path.cwd()).limit
+    asked = {"batch": step, "epoch": epoch, "record": record}
+    wanted = {column: value for column, value in asked.items() if value is not None}
+    lines = run_lines(opened)
+    for stream in opened.streams.values():
+        lines += ["", *stream_lines(stream), "", *row_lines(stream, wanted, shown)]
+    click.echo("\n".join(lines))

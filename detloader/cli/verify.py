@@ -12,7 +12,7 @@ __all__ = ["command"]
 @cli_command("verify")
 @click.argument("run", metavar="RUN")
 def command(*, run: str) -> None:
-    """Prove that a run is as it was recorded: every byte, every digest, no gap."""
+    """Prove a run: every byte, every digest, no gap."""
     from detloader.errors import RunError
     from detloader.manifest.verify import verify_run
     from detloader.reports.plain import plural, printable

@@ -38,8 +38,7 @@ def sample_digest(sample: object) -> int:
         UndigestibleError: a leaf is neither an array, a number, text nor None.
     """
     leaves = sorted(_leaves(sample, ""), key=lambda leaf: leaf[0])
-    schema = [[path, _dtype_name(leaf), list(np.shape(leaf))] for path, leaf in leaves]
-    state = xxhash.xxh3_64(seed=_seed(schema))
+    state = xxhash.xxh3_64(seed=_seed([(path, leaf, np.shape(leaf)) for path, leaf in leaves]))
     for _, leaf in leaves:
         state.update(_leaf_bytes(leaf))
     return state.intdigest()
@@ -60,7 +59,7 @@ def batch_digests(batch: object) -> NDArray[np.uint64]:
         message = f"the leaves of a batch have {sorted(lengths)} rows, not one number"
         raise UndigestibleError(message)
     rows = lengths.pop()
-    seed = _seed([[path, _dtype_name(leaf), list(leaf.shape[1:])] for path, leaf in leaves])
+    seed = _seed([(path, leaf, leaf.shape[1:]) for path, leaf in leaves])
     if any(leaf.dtype.kind in "US" for _, leaf in leaves):
         found = _hash_pieces([[_leaf_bytes(row) for row in leaf] for _, leaf in leaves], seed)
     elif len(leaves) == 1:
@@ -74,7 +73,7 @@ def batch_digests(batch: object) -> NDArray[np.uint64]:
 
 
 def _hash_rows(leaf: NDArray[Any], rows: int, seed: int) -> Iterator[int]:
-    data = memoryview(_as_bytes(leaf, rows)).cast("B") if leaf.size else memoryview(b"")
+    data = memoryview(_as_bytes(leaf, rows).data).cast("B") if leaf.size else memoryview(b"")
     width = len(data) // rows if rows else 0
     digest = xxhash.xxh3_64_intdigest
     return (digest(data[at * width : at * width + width], seed) for at in range(rows))
@@ -93,7 +92,7 @@ def _as_bytes(leaf: NDArray[Any], rows: int) -> NDArray[np.uint8]:
     return ordered.reshape(rows, -1).view(np.uint8) if leaf.size else np.empty((rows, 0), np.uint8)
 
 
-def _leaf_bytes(leaf: Value) -> bytes | NDArray[np.uint8]:
+def _leaf_bytes(leaf: Value) -> bytes | memoryview:
     if isinstance(leaf, str):
         return _prefixed(leaf.encode())
     if isinstance(leaf, bytes):
@@ -102,14 +101,15 @@ def _leaf_bytes(leaf: Value) -> bytes | NDArray[np.uint8]:
         return b"".join(_prefixed(text.encode()) for text in leaf.ravel().tolist())
     if leaf.dtype.kind == "S":
         return b"".join(map(_prefixed, leaf.ravel().tolist()))
-    return _as_bytes(np.atleast_1d(leaf), 1)
+    return memoryview(_as_bytes(np.atleast_1d(leaf), 1).data)
 
 
 def _prefixed(data: bytes) -> bytes:
     return len(data).to_bytes(8, "little") + data
 
 
-def _seed(schema: list[list[str | list[int]]]) -> int:
+def _seed(leaves: Sequence[tuple[str, Value, tuple[int, ...]]]) -> int:
+    schema = [(path, _dtype_name(leaf), shape) for path, leaf, shape in leaves]
     return xxhash.xxh3_64_intdigest(msgspec.json.encode(schema))
 
 
@@ -125,7 +125,7 @@ def _leaves(tree: object, path: str) -> Iterator[tuple[str, Value]]:
     children = _children(tree, path)
     if children is None:
         # As arrays, text and bytes would lose the zeros that they end with.
-        yield path, tree if type(tree) in {str, bytes} else _as_array(tree)
+        yield path, tree if isinstance(tree, str | bytes) else _as_array(tree)
         return
     for child_path, child in children:
         yield from _leaves(child, child_path)

@@ -158,6 +158,9 @@ class RankWriter:
                 return
             folder.rmdir()
 
+    def __str__(self) -> str:
+        return str(self._folder)
+
     def __enter__(self) -> Self:
         """Return itself."""
         return self

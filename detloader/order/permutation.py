@@ -104,7 +104,7 @@ class _Cipher:
         # Narrow words, for more of them fit in a vector register; NumPy shifts no vectors of bytes.
         self.half = np.promote_types(np.uint16, np.min_scalar_type(self.mask))
 
-    def __call__(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def __call__(self, values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         left = ((values >> self.width) & self.mask).astype(self.half)
         right = (values & self.mask).astype(self.half)
         for even, odd in (self.keys[:2], self.keys[2:]):
@@ -139,7 +139,8 @@ def _whole_pass(cipher: _Cipher, size: int) -> NDArray[np.int64]:
     range, taken over first returns to a larger range, are the same walk; narrowing
     the range eightfold each time keeps each single walk at about eight steps.
     """
-    table = cipher(np.arange(4**cipher.width))
+    # Such a pass has the smallest domain, 2**16; small words spare most of the memory traffic.
+    table = cipher(np.arange(4**cipher.width, dtype=np.uint16))
     while len(table) > size:
         smaller = max(size, len(table) // 8)
         table = _first_return(table.__getitem__, table[:smaller].copy(), smaller)

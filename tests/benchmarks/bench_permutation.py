@@ -11,7 +11,7 @@ from grain._src.python.experimental.index_shuffle.python import index_shuffle_mo
 from detloader.order.permutation import RecordOrder, permute
 
 SIZES = (10, 1_000, 100_003, 1_000_000)
-ROUNDS = 9
+ROUNDS = 15
 SAMPLE = 2_000
 
 

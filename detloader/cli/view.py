@@ -1,0 +1,144 @@
+"""A run as `show` prints it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from detloader.errors import UsageError
+from detloader.manifest.schema import Level
+from detloader.reports.plain import listed, plural, printable, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from detloader.manifest.reader import Run, Stream
+
+__all__ = ["row_lines", "run_lines", "stream_lines"]
+
+_LABEL = 14
+
+
+def run_lines(run: Run) -> list[str]:
+    """Describe the run as a whole."""
+    state = "complete" if run.complete else "incomplete"
+    return [
+        wrap(f"{run.path}: {plural(run.rows, 'row')}, {state}"),
+        _labelled("fingerprint", run.fingerprint or "none, the run is open"),
+        _labelled("run ID", run.run_id),
+    ]
+
+
+def stream_lines(stream: Stream) -> list[str]:
+    """Describe one loader of the run."""
+    facts = [
+        plural(stream.rows, "row"),
+        *([plural(_epochs(stream), "epoch")] if "epoch" in stream.columns else []),
+        plural(len(stream.ranks), "rank"),
+        f"level {stream.level}",
+        "complete" if stream.complete else "incomplete",
+    ]
+    lost = sum(rank.header.seen.lost for rank in stream.ranks)
+    if lost:
+        facts.append(f"{plural(lost, 'row')} lost")
+    lines = [wrap(f"stream {stream.name}: {', '.join(facts)}", hanging="  ")]
+    if stream.recipe is not None:
+        arguments = ", ".join(f"{k}={_value(v)}" for k, v in stream.recipe.arguments.items())
+        lines.append(_labelled("recipe", f"{stream.recipe.factory}({arguments})"))
+    if declared := _facts(msgspec.to_builtins(stream.declared)):
+        lines.append(_labelled("declared", declared))
+    if environment := _facts(msgspec.to_builtins(stream.environment)):
+        lines.append(_labelled("environment", environment))
+    return lines
+
+
+def _epochs(stream: Stream) -> int:
+    return max(rank.header.seen.epochs for rank in stream.ranks)
+
+
+def row_lines(stream: Stream, wanted: Mapping[str, int | str], limit: int) -> list[str]:
+    """Return the first rows that have the wanted values, as a table.
+
+    Raises:
+        UsageError: if the run has no such column.
+    """
+    if stream.level is Level.DIGEST and not wanted:
+        return ["The rows were not kept, for the run was recorded at level digest."]
+    import pyarrow as pa
+
+    rows = stream.table()
+    rows = rows.add_column(0, "row", pa.array(range(len(rows)), pa.int64()))
+    for column, value in wanted.items():
+        rows = rows.filter(_mask(rows, stream.name, column, value))
+    shown = rows.slice(0, limit)
+    lines = _aligned({name: shown[name].to_pylist() for name in shown.column_names})
+    if not len(rows):
+        lines.append("(no rows)")
+    elif len(rows) > limit:
+        lines.append(f"… and {plural(len(rows) - limit, 'more row')}; --limit shows more")
+    return lines
+
+
+def _mask(rows: pa.Table, stream: str, column: str, value: int | str) -> Any:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if column not in rows.column_names:
+        option = "step" if column == "batch" else column
+        raise UsageError(
+            f"--{option} needs a column {column}, and stream {stream} has none: leave it out"
+        )
+    kind = rows[column].type
+    if pa.types.is_integer(kind) and isinstance(value, str):
+        try:
+            value = int(value)
+        except ValueError:
+            raise UsageError(f"--record {value}: the IDs of this run are integers") from None
+    try:
+        return compute.equal(rows[column], pa.scalar(value, kind))
+    except OverflowError:
+        raise UsageError(f"--{column} {value} is out of range: give one that int64 holds") from None
+
+
+def _aligned(columns: Mapping[str, list[Any]]) -> list[str]:
+    """Return rows of text; numbers are set to the right."""
+    cells = {name: [_value(value) for value in values] for name, values in columns.items()}
+    widths = {name: max(len(name), *map(len, texts), 0) for name, texts in cells.items()}
+    marks = {name: "<" if _has_text(values) else ">" for name, values in columns.items()}
+
+    def line(texts: Mapping[str, str]) -> str:
+        return "  ".join(f"{texts[n]:{marks[n]}{widths[n]}}" for n in columns).rstrip()
+
+    count = len(next(iter(cells.values())))
+    rows = [{name: texts[row] for name, texts in cells.items()} for row in range(count)]
+    return [line({name: printable(name) for name in columns}), *(line(row) for row in rows)]
+
+
+def _has_text(values: list[Any]) -> bool:
+    return any(isinstance(value, str) for value in values)
+
+
+def _facts(values: Mapping[str, Any], prefix: str = "") -> str:
+    """Return all that is known as `name value`, in one line."""
+    facts = []
+    for name, value in values.items():
+        if isinstance(value, dict):
+            facts.append(_facts(value, f"{prefix}{name}."))
+        elif value is not None and value != []:
+            facts.append(f"{prefix}{name} {_value(value)}")
+    return ", ".join(fact for fact in facts if fact)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{listed([_value(item) for item in value], 8)}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "-" if value is None else printable(str(value))
+
+
+def _labelled(label: str, text: str) -> str:
+    return wrap(text, indent=f"  {label:{_LABEL - 1}} ", hanging=" " * (_LABEL + 2))

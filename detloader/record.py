@@ -1,0 +1,101 @@
+"""`record`: any loader, recorded while it runs.
+
+>>> import tempfile
+>>> from detloader import open_run, record
+>>> folder = tempfile.mkdtemp()
+>>> with record(["a", "b", "c"], f"{folder}/run", ids=str) as letters:
+...     for letter in letters:
+...         pass
+>>> open_run(f"{folder}/run").rows
+3
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from detloader.adapters import Recorded, find_adapter
+from detloader.adapters.request import IdSource, Request
+from detloader.errors import UsageError
+from detloader.manifest.run_id import rank_from_environment
+from detloader.manifest.schema import Level, Recipe
+
+__all__ = ["record"]
+
+_Key = tuple[Path, str, int]
+
+_recording: dict[_Key, tuple[object, Recorded]] = {}
+
+
+def record(
+    loader: Any,
+    run: str | os.PathLike[str],
+    *,
+    stream: str = "main",
+    rank: int | None = None,
+    level: Level | str = Level.FULL,
+    ids: IdSource | None = None,
+    batched: bool | None = None,
+    declared: Mapping[str, object] | None = None,
+    recipe: Recipe | None = None,
+) -> Any:
+    """Return the loader's twin: the same elements and states, recorded as they are delivered.
+
+    Each `iter()` is the next epoch, unless the loader counts epochs itself. The run is
+    sealed as complete by `close()`, by leaving a `with` block, or when the interpreter
+    exits; a `break` out of the loop is a normal stop. Wrapping the same loader object with
+    the same path goes on with its run.
+
+    Recording moves no random generator of the program, makes no extra iterator, and
+    raises nothing into the loop once it has started: what it could not write is counted,
+    and the run says so.
+
+    Args:
+        loader: a stream of `to_grain`, or any iterable.
+        run: folder of the run; this rank's part is `RUN/<stream>/rank-<rank>`.
+        stream: name of this loader, where a program has several.
+        rank: data-parallel rank of this process; by default as its launcher set it, else 0.
+        level: "digest" keeps digests alone, "order" IDs, "full" draws and content too.
+        ids: for `to_grain`, the ID of each source index; for an iterable, the key of each
+            element that holds its ID, or a function that finds it. Without it, the index
+            or the digest of the content is the ID.
+        batched: whether an iterable's element is a batch, and not one record.
+        declared: what the run is meant to be, such as `{"weights": [1, 1, 2]}`; it stands
+            above what the loader says of itself.
+        recipe: how the loader was made, where a factory made it.
+
+    Returns:
+        An object of the loader's kind, with `close()`, that is also a context manager.
+
+    Raises:
+        RunExistsError: another loader recorded that rank already.
+        UsageError: the loader cannot be recorded, or an argument makes no sense.
+    """
+    request = Request(
+        run=run,
+        stream=stream,
+        rank=rank_from_environment() if rank is None else rank,
+        level=_level(level),
+        ids=ids,
+        batched=batched,
+        declared=declared or {},
+        recipe=recipe,
+    )
+    key = (Path(run).absolute(), stream, request.rank)
+    known = _recording.get(key)
+    if known is not None and known[0] is loader:
+        return known[1]
+    recorded = find_adapter(loader).wrap(loader, request)
+    _recording[key] = (loader, recorded)
+    return recorded
+
+
+def _level(level: Level | str) -> Level:
+    try:
+        return Level(level)
+    except ValueError as error:
+        message = f"level {level!r} is none of {', '.join(Level)}"
+        raise UsageError(message) from error
