@@ -17,17 +17,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from detloader.adapters import Recorded, find_adapter
+from detloader.adapters import find_adapter
 from detloader.adapters.request import IdSource, Request
 from detloader.errors import UsageError
+from detloader.manifest.layout import rank_folder
 from detloader.manifest.run_id import rank_from_environment
 from detloader.manifest.schema import Level, Recipe
+from detloader.recorder import find_recorder
 
 __all__ = ["record"]
-
-_Key = tuple[Path, str, int]
-
-_recording: dict[_Key, tuple[object, Recorded]] = {}
 
 
 def record(
@@ -47,7 +45,7 @@ def record(
     Each `iter()` is the next epoch, unless the loader counts epochs itself. The run is
     sealed as complete by `close()`, by leaving a `with` block, or when the interpreter
     exits; a `break` out of the loop is a normal stop. Wrapping the same loader object with
-    the same path goes on with its run.
+    the same path goes on with its run, until that is sealed.
 
     Recording moves no random generator of the program, makes no extra iterator, and
     raises nothing into the loop once it has started: what it could not write is counted,
@@ -72,6 +70,7 @@ def record(
 
     Raises:
         RunExistsError: another loader recorded that rank already.
+        RunError: the folder cannot be written.
         UsageError: the loader cannot be recorded, or an argument makes no sense.
     """
     request = Request(
@@ -84,13 +83,14 @@ def record(
         declared=declared or {},
         recipe=recipe,
     )
-    key = (Path(run).absolute(), stream, request.rank)
-    known = _recording.get(key)
-    if known is not None and known[0] is loader:
-        return known[1]
-    recorded = find_adapter(loader).wrap(loader, request)
-    _recording[key] = (loader, recorded)
-    return recorded
+    folder = rank_folder(Path(run).absolute(), stream, request.rank)
+    recorder = find_recorder(folder)
+    if recorder is not None and recorder.wrapped is not None and recorder.wrapped[0] is loader:
+        return recorder.wrapped[1]
+    twin = find_adapter(loader).wrap(loader, request)
+    if (started := find_recorder(folder)) is not None:
+        started.wrapped = loader, twin
+    return twin
 
 
 def _level(level: Level | str) -> Level:

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import atexit
 import logging
+import multiprocessing.util
 import os
 import threading
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
 from detloader.manifest.writer import RankWriter
 
-__all__ = ["Chunk", "Recorder"]
+__all__ = ["Chunk", "Recorder", "find_recorder"]
 
 _FLUSH_SECONDS = 0.25
 
@@ -42,93 +43,140 @@ class Recorder(Generic[ChunkT]):
 
     Once it has started it raises nothing into the loop that it watches: what cannot be
     written is counted as lost, and the run says so.
+
+    Attributes:
+        wrapped: the loader that is recorded and its twin, while it is recorded.
     """
 
-    def __init__(self, writer: RankWriter, encode: Callable[[Sequence[ChunkT]], pa.Table]) -> None:
-        """Take a writer that has begun, and the function that makes rows of chunks."""
+    def __init__(
+        self,
+        writer: RankWriter,
+        encode: Callable[[Sequence[ChunkT]], pa.Table],
+        seeds: Iterable[int] = (),
+    ) -> None:
+        """Take a writer that has begun, and the function that makes rows of chunks.
+
+        Args:
+            writer: writes the rank's folder.
+            encode: makes rows of chunks.
+            seeds: those that the loader used, in order of first use; asked at the end.
+        """
+        self.wrapped: tuple[object, Any] | None = None
         self._writer = writer
         self._encode = encode
+        self._seeds = seeds
         self._chunks: list[ChunkT] = []
         self._lost = 0
+        self._counting = threading.Lock()
         self._stopped = False
+        self._broken = False
+        self._error: Exception | None = None
         self._closed = False
-        self._draining = threading.Lock()
         self._stop = threading.Event()
+        # At its first value Arrow looks for pandas, and at the end of the interpreter, where a
+        # short program's rows are first written, that import fails.
+        pa.scalar(0)
         self._thread = threading.Thread(target=self._run, name="detloader-recorder", daemon=True)
         self._thread.start()
-        _recorders.add(self)
+        _recorders[writer.folder] = self
 
     def put(self, chunk: ChunkT) -> None:
         """Take what was delivered; costs the loop one append."""
         if self._stopped:
-            self._lost += chunk.rows
+            self._lose(chunk.rows)
         else:
             self._chunks.append(chunk)
 
     def lose(self, error: Exception) -> None:
         """Stop at an element that could not be read, for what follows would close up the gap."""
-        if not self._stopped:
-            _log.warning("%s records no further rows: %s", self._writer, error)
-        self._stopped = True
-        self._lost += 1
+        self._stop_at(error)
+        self._lose(1)
 
     def close(self) -> None:
-        """Write what is left and seal the run; again, or in a forked child, does nothing."""
+        """Write what is left and seal the run; again, or in a forked child, does nothing.
+
+        What the loader delivers later is no part of the run.
+        """
         if self._closed:
             return
         self._closed = True
         self._stop.set()
         self._thread.join()
+        self._stopped = True
         self._drain()
         try:
-            self._writer.close(lost=self._lost)
+            self._writer.close(seeds=self._seeds, lost=self._lost)
         except Exception as error:  # noqa: BLE001  # the training is over, but not the program
             _log.warning("%s stays open, it could not be sealed: %s", self._writer, error)
+        self.forget()
 
     def forget(self) -> None:
-        """In a forked child: leave the run to the process that records it."""
+        """Leave the run; a forked child does, for its parent records it."""
         self._closed = True
-        self._chunks = _Ignored()
+        self._stopped = True
+        self._chunks = []
+        self.wrapped = None
+        _recorders.pop(self._writer.folder, None)
 
     def _run(self) -> None:
         while not self._stop.wait(_FLUSH_SECONDS):
             self._drain()
 
     def _drain(self) -> None:
-        with self._draining:
-            # Taken first: what the loop appends meanwhile waits for the next turn.
-            count = len(self._chunks)
-            chunks = self._chunks[:count]
-            del self._chunks[:count]
-            if not chunks:
-                return
-            try:
-                self._writer.append(self._encode(chunks))
-            except Exception as error:  # noqa: BLE001  # whatever it is, the training goes on
-                self.lose(error)
-                self._lost += sum(chunk.rows for chunk in chunks) - 1
+        # Taken first: what the loop appends meanwhile waits for the next turn.
+        count = len(self._chunks)
+        chunks = self._chunks[:count]
+        del self._chunks[:count]
+        if not chunks:
+            return
+        rows = sum(chunk.rows for chunk in chunks)
+        if self._broken:
+            self._lose(rows)
+            return
+        before = self._writer.rows
+        try:
+            self._writer.append(self._encode(chunks))
+        except Exception as error:  # noqa: BLE001  # whatever it is, the training goes on
+            self._broken = True
+            self._stop_at(error)
+            self._lose(rows - (self._writer.rows - before))
+
+    def _stop_at(self, error: Exception) -> None:
+        self._stopped = True
+        if self._error is None:
+            self._error = error
+            _log.warning("%s records no further rows: %s", self._writer, error)
+
+    def _lose(self, rows: int) -> None:
+        # Two threads count: that of the loop, and the recorder's own.
+        with self._counting:
+            self._lost += rows
 
 
-class _Ignored(list[ChunkT]):
-    """Swallows what a forked child delivers."""
-
-    def append(self, item: ChunkT, /) -> None:
-        pass
+_recorders: dict[Path, Recorder[Any]] = {}
 
 
-_recorders: weakref.WeakSet[Recorder[Any]] = weakref.WeakSet()
+def find_recorder(folder: Path) -> Recorder[Any] | None:
+    """Return the recorder that is at work in a rank's folder."""
+    return _recorders.get(folder)
 
 
 @atexit.register
 def _close_all() -> None:
-    for recorder in list(_recorders):
+    for recorder in list(_recorders.values()):
         recorder.close()
 
 
+def _close_at_end_of_worker(close_all: Callable[[], None]) -> None:
+    multiprocessing.util.Finalize(None, close_all, exitpriority=10)
+
+
 def _forget_all() -> None:
-    for recorder in list(_recorders):
+    for recorder in list(_recorders.values()):
         recorder.forget()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_all)
+# A process that multiprocessing forked ends without `atexit`.
+multiprocessing.util.register_after_fork(_close_all, _close_at_end_of_worker)

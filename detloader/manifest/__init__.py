@@ -5,10 +5,12 @@ A run is a folder; each rank of each of its streams has a folder of its own:
 
 schema        the header, field by field
 canonical     the header's bytes, and the digest over them
+arrays        columns as NumPy arrays and back
 digests       blocks, columns and fingerprints, byte for byte
 content       the digest of one delivered sample
 environment   what the process runs on
 layout        where the files of a rank lie
+claim         a rank's folder, taken for one writer
 journal       rows that no sealed part holds yet
 parts         sealed rows, in Parquet
 writer        one rank being recorded

@@ -21,7 +21,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from detloader.manifest.arrays import to_numpy
 from detloader.manifest.schema import BLOCK_ROWS, ColumnType
 
 __all__ = ["arrow_type", "block_digests", "column_type"]
@@ -58,7 +60,7 @@ def block_digests(values: pa.ChunkedArray[Any]) -> Iterator[str]:
         yield hashlib.sha256(b"".join(_block_bytes(block))).hexdigest()
 
 
-def _block_bytes(block: pa.ChunkedArray[Any]) -> Iterator[bytes]:
+def _block_bytes(block: pa.ChunkedArray[Any]) -> Iterator[bytes | memoryview]:
     # One contiguous array: offsets and masks then start at the block's first row.
     array = block.combine_chunks()
     type_ = column_type(array.type)
@@ -67,18 +69,24 @@ def _block_bytes(block: pa.ChunkedArray[Any]) -> Iterator[bytes]:
         raise TypeError(message)
     yield type_.encode() + b"\0"
     yield len(array).to_bytes(8, "little")
-    nulls = array.is_null().to_numpy(zero_copy_only=False)
+    nulls, _ = to_numpy(array.is_null())
     yield np.packbits(nulls, bitorder="little").tobytes()
     if type_ == "string":
-        yield from _text_bytes(array)
+        yield from _text_bytes(array, nulls)
         return
-    zero = pa.scalar(False if type_ == "bool" else 0, array.type)
-    filled = array.fill_null(zero) if array.null_count else array
-    yield filled.to_numpy(zero_copy_only=False).astype(_WIRE_TYPES[type_], copy=False).tobytes()
+    values, _ = to_numpy(array)
+    yield values.astype(_WIRE_TYPES[type_], copy=False).tobytes()
 
 
-def _text_bytes(array: pa.Array[Any]) -> Iterator[bytes]:
-    texts: list[str | None] = array.to_pylist()
-    encoded = [b"" if text is None else text.encode() for text in texts]
-    yield np.fromiter(map(len, encoded), "<u8", len(encoded)).tobytes()
-    yield b"".join(encoded)
+def _text_bytes(array: pa.Array[Any], nulls: NDArray[np.bool_]) -> Iterator[bytes | memoryview]:
+    # Without the nulls, for under them may lie any text.
+    known = array.drop_null() if array.null_count else array
+    _, offsets, text = known.buffers()
+    lengths = np.zeros(len(array), "<u8")
+    if offsets is None or text is None:
+        yield lengths.tobytes()
+        return
+    ends = np.frombuffer(memoryview(offsets), np.int32)[known.offset :][: len(known) + 1]
+    lengths[~nulls] = np.diff(ends)
+    yield lengths.tobytes()
+    yield memoryview(text)[ends[0] : ends[-1]]

@@ -29,16 +29,26 @@ class Journal:
         """Replace the journal at `path` by an empty one that begins at `first_row`."""
         marked = schema.with_metadata({_FIRST_ROW: str(first_row).encode()})
         beginning = path.with_name(f"{path.name}.tmp")
-        self._path = path
-        self._file = pa.OSFile(str(beginning), mode="wb")
-        self._stream = pa.ipc.new_stream(self._file, marked)
-        beginning.replace(path)
+        try:
+            self._file = pa.OSFile(str(beginning), mode="wb")
+            self._stream = pa.ipc.new_stream(self._file, marked)
+            beginning.replace(path)
+        except BaseException:
+            beginning.unlink(missing_ok=True)
+            raise
 
     def append(self, rows: pa.Table) -> None:
-        """Hand rows to the operating system."""
-        for batch in rows.to_batches():
-            self._stream.write_batch(batch)
-        self._file.flush()
+        """Hand rows to the operating system; after a failure no more are taken.
+
+        What stood behind a torn batch could not be read.
+        """
+        try:
+            for batch in rows.to_batches():
+                self._stream.write_batch(batch)
+            self._file.flush()
+        except BaseException:
+            self._file.close()
+            raise
 
     def close(self) -> None:
         """Stop writing; the file stays."""
@@ -68,10 +78,11 @@ def read_journal(path: Path) -> tuple[int, pa.Table] | None:
     with pa.OSFile(str(path), mode="rb") as file:
         try:
             stream = pa.ipc.open_stream(file)
+            schema = stream.schema.remove_metadata()
             first_row = int((stream.schema.metadata or {})[_FIRST_ROW])
-        except (pa.ArrowInvalid, OSError, KeyError, ValueError):
+            _ = schema.names  # which names that are no text would fail at
+        except (pa.ArrowException, OSError, KeyError, ValueError):
             return None
-        schema = stream.schema.remove_metadata()
         batches = [batch.replace_schema_metadata() for batch in _whole_batches(stream)]
     return first_row, pa.Table.from_batches(batches, schema)
 
@@ -81,7 +92,7 @@ def _whole_batches(stream: pa.RecordBatchStreamReader) -> Iterator[pa.RecordBatc
         try:
             batch = stream.read_next_batch()
             batch.validate(full=True)
-        except (StopIteration, pa.ArrowInvalid, OSError):
+        except (StopIteration, pa.ArrowException, OSError):
             # The end, or the tail that was being written when the process died.
             return
         yield batch

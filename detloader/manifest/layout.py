@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 
 from detloader.errors import UsageError
@@ -14,9 +15,9 @@ __all__ = [
     "LOCK",
     "ORDER",
     "PART_PATH",
-    "RANK_FOLDER",
     "part_path",
     "rank_folder",
+    "rank_name",
     "write_atomically",
 ]
 
@@ -24,11 +25,16 @@ HEADER = "manifest.json"
 JOURNAL = "journal.arrows"
 LOCK = "lock"
 ORDER = "order"
-RANK_FOLDER = re.compile(r"rank-(\d{5,})")
-PART_PATH = re.compile(r"order/part-\d{6,}\.parquet")
+PART_PATH = re.compile(r"order/part-[0-9]{6,}\.parquet")
 
-# A stream's name is a folder's: no separators, no leading dot, nothing that a shell would expand.
-_STREAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:=@+-]*")
+# A stream's name is a folder's: no separators, no dot at either end, nothing that a shell
+# would expand, and none of the names that Windows keeps for devices. The colon is for names
+# of the form `train.py:41`; on Windows, where runs are read but not recorded, copies of such
+# a run need another name.
+_STREAM = re.compile(
+    r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))(?!.*\.$)[a-z0-9_][a-z0-9_.:=@+-]{0,99}",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 def rank_folder(run: str | os.PathLike[str], stream: str, rank: int) -> Path:
@@ -39,13 +45,19 @@ def rank_folder(run: str | os.PathLike[str], stream: str, rank: int) -> Path:
     """
     if not _STREAM.fullmatch(stream):
         message = (
-            f"stream {stream!r} cannot name a folder: use letters, digits and any of _ . : = @ + -"
+            f"stream {stream!r} cannot name a folder: "
+            "use up to 100 letters, digits and any of _ . : = @ + -"
         )
         raise UsageError(message)
     if rank < 0:
         message = f"rank {rank} is negative: ranks count from 0"
         raise UsageError(message)
-    return Path(run) / stream / f"rank-{rank:05d}"
+    return Path(run) / stream / rank_name(rank)
+
+
+def rank_name(rank: int) -> str:
+    """Return the name of a rank's folder."""
+    return f"rank-{rank:05d}"
 
 
 def part_path(number: int) -> str:
@@ -69,6 +81,8 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
+    if sys.platform == "win32":
+        return  # which opens no folder, and keeps its names in a log of its own
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

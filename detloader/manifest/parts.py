@@ -54,7 +54,7 @@ def read_part(path: Path, expected_rows: int, columns: Sequence[str] | None = No
                 message = f"{path} is damaged: {part.metadata.num_rows} rows, not {expected_rows}"
                 raise DamageError(message)
             rows = part.read(None if columns is None else list(columns))
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         message = f"{path} is damaged: {' '.join(str(error).split())}; restore it from a copy"
         raise DamageError(message) from error
     return rows.replace_schema_metadata()

@@ -12,22 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from detloader.errors import DamageError, RunNotFoundError
+from detloader.errors import DamageError, RunError, RunNotFoundError
 from detloader.manifest.canonical import decode_header
 from detloader.manifest.fingerprints import fingerprint
-from detloader.manifest.layout import HEADER, ORDER, PART_PATH, RANK_FOLDER
+from detloader.manifest.layout import HEADER, ORDER, PART_PATH, rank_name
+from detloader.manifest.schema import Level
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from detloader.manifest.schema import (
-        ColumnType,
-        Declared,
-        Environment,
-        Header,
-        Level,
-        Recipe,
-    )
+    from detloader.manifest.schema import ColumnType, Declared, Environment, Header, Recipe
 
 __all__ = ["Rank", "Run", "Stream", "open_run"]
 
@@ -41,8 +35,19 @@ class Rank:
 
     @property
     def complete(self) -> bool:
-        """Whether the recording was sealed and lost nothing."""
-        return self.header.state == "complete" and self.header.seen.lost == 0
+        """Whether the recording was sealed, lost nothing, and was declared whole."""
+        header = self.header
+        whole = header.declared.complete is not False and header.seen.lost == 0
+        return whole and header.state == "complete"
+
+    @functools.cached_property
+    def columns(self) -> Mapping[str, ColumnType]:
+        """Columns in stored order; a rank that delivered no row may have none."""
+        if self.header.columns or self.header.state == "complete":
+            return {column.name: column.type for column in self.header.columns}
+        from detloader.manifest.tables import unsealed_columns
+
+        return unsealed_columns(self)
 
     @functools.cached_property
     def rows(self) -> int:
@@ -89,8 +94,8 @@ class Stream:
 
     @property
     def level(self) -> Level:
-        """How much of each row the first rank kept."""
-        return self.ranks[0].header.level
+        """How much of each row every rank kept."""
+        return min((rank.header.level for rank in self.ranks), key=list(Level).index)
 
     @property
     def rows(self) -> int:
@@ -100,12 +105,12 @@ class Stream:
     @property
     def complete(self) -> bool:
         """Whether every rank was sealed, lost nothing, and was declared whole."""
-        return self.declared.complete is not False and all(rank.complete for rank in self.ranks)
+        return all(rank.complete for rank in self.ranks)
 
     @property
     def columns(self) -> Mapping[str, ColumnType]:
-        """Columns that every rank has, in the order of the first rank."""
-        shared = [dict(_columns(rank)) for rank in self.ranks if _columns(rank)]
+        """Columns that every rank with rows has, in the order of the first such rank."""
+        shared = [rank.columns for rank in self.ranks if rank.columns]
         first = shared[0] if shared else {}
         return {
             name: type_
@@ -177,16 +182,25 @@ def open_run(path: str | os.PathLike[str]) -> Run:
 
     Raises:
         RunNotFoundError: there is no run in that folder.
-        DamageError: headers, sizes or names of files show that the run was damaged.
+        DamageError: headers, sizes or names of files show that the run was damaged, or
+            that its ranks come from several runs.
+        RunError: a file cannot be read.
     """
     root = Path(path)
-    ranks = [_open_rank(folder) for folder in sorted(root.glob("*/rank-*")) if folder.is_dir()]
+    ranks = [_open_rank(folder) for folder in root.glob("*/rank-*") if folder.is_dir()]
+    ranks.sort(key=lambda rank: (rank.header.stream, rank.header.rank))
     if not ranks:
-        what = "holds no run" if root.is_dir() else "does not exist"
+        what = "holds no run" if root.exists() else "does not exist"
         message = f"{path} {what}: record or import one, or check the path"
         raise RunNotFoundError(message)
     streams: dict[str, list[Rank]] = {}
     for rank in ranks:
+        if rank.header.run_id != ranks[0].header.run_id:
+            message = (
+                f"{rank.folder} belongs to run {rank.header.run_id}, {ranks[0].folder} to run "
+                f"{ranks[0].header.run_id}: keep each run in a folder of its own"
+            )
+            raise DamageError(message)
         streams.setdefault(rank.header.stream, []).append(rank)
     return Run(
         path=os.fspath(path),
@@ -200,9 +214,11 @@ def _open_rank(folder: Path) -> Rank:
     except FileNotFoundError as error:
         message = f"{folder} is half-written: {HEADER} is missing; record or copy the run again"
         raise DamageError(message) from error
+    except OSError as error:
+        message = f"{folder / HEADER} cannot be read: {error.strerror}; check its permissions"
+        raise RunError(message) from error
     header = decode_header(data, str(folder / HEADER))
-    number = RANK_FOLDER.fullmatch(folder.name)
-    if number is None or (header.stream, header.rank) != (folder.parent.name, int(number[1])):
+    if (header.stream, rank_name(header.rank)) != (folder.parent.name, folder.name):
         message = (
             f"{folder} is not where it was recorded: its header says stream {header.stream!r}, "
             f"rank {header.rank}; move it back"
@@ -234,13 +250,3 @@ def _compare_files(folder: Path, header: Header) -> None:
         if name not in listed and name != ORDER:
             message = f"{file} does not belong to the run: its manifest does not list it"
             raise DamageError(message)
-
-
-def _columns(rank: Rank) -> dict[str, ColumnType]:
-    if rank.header.columns:
-        return {column.name: column.type for column in rank.header.columns}
-    if rank.header.state == "complete":
-        return {}
-    from detloader.manifest.tables import unsealed_columns
-
-    return unsealed_columns(rank)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from detloader.errors import RunExistsError
 from detloader.manifest.layout import HEADER
 
 __all__ = ["choose_run_id", "rank_from_environment"]
@@ -20,22 +21,31 @@ class _RunId(msgspec.Struct):
     run_id: str
 
 
-def choose_run_id(run: Path) -> str:
+def choose_run_id(run: Path, given: str | None = None) -> str:
     """Return the ID that the ranks and streams of a run share.
 
-    It is `DETLOADER_RUN_ID`, else the launcher's job, else that of a rank that was
-    there first, else a new one. The new one comes from the operating system's entropy,
-    so that no generator of the program moves.
+    It is the one given, else `DETLOADER_RUN_ID`, else the launcher's job, else that of a
+    rank that was there first, else a new one. The new one comes from the operating
+    system's entropy, so that no generator of the program moves.
+
+    Raises:
+        RunExistsError: a rank that was there first belongs to another run.
     """
-    for name in _RUN_IDS:
-        if value := os.environ.get(name):
-            return value
+    there = _id_of_first_rank(run)
+    mine = given or next((value for name in _RUN_IDS if (value := os.environ.get(name))), None)
+    if there is not None and mine is not None and there != mine:
+        message = f"{run} holds run {there}, this is run {mine}: choose another folder"
+        raise RunExistsError(message)
+    return mine or there or uuid.uuid4().hex
+
+
+def _id_of_first_rank(run: Path) -> str | None:
     for header in sorted(run.glob(f"*/rank-*/{HEADER}")):
         try:
             return msgspec.json.decode(header.read_bytes(), type=_RunId).run_id
         except (OSError, msgspec.DecodeError):
             continue
-    return uuid.uuid4().hex
+    return None
 
 
 def rank_from_environment() -> int:

@@ -9,7 +9,7 @@ of them, and refuses a newer one by name:
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -17,6 +17,7 @@ from detloader.findings import JsonValue
 
 __all__ = [
     "BLOCK_ROWS",
+    "RESERVED",
     "SCHEMA_VERSION",
     "Column",
     "ColumnType",
@@ -53,6 +54,9 @@ _COMPARED: dict[str, tuple[ColumnType, ...]] = {
 }
 # The rank is compared too, but is not stored: it is the folder's.
 
+RESERVED = frozenset({"rank", "position"})
+"""Columns that a reader adds to the rows; no rank stores them."""
+
 
 def is_compared(column: str) -> bool:
     """Tell whether a column takes part in fingerprints and verdicts."""
@@ -79,6 +83,10 @@ def is_stored(column: str, level: Level) -> bool:
     if level is Level.ORDER:
         return column not in {"content", "raw"} and not column.startswith("draws")
     return level is Level.FULL
+
+
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+_Sha256: TypeAlias = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -171,13 +179,14 @@ class Seen(_Part, frozen=True, kw_only=True):
         rows: rows of this rank.
         epochs: distinct epochs.
         seeds: seeds that the loader reported for its epochs, in order of first use.
-        lost: rows that could not be recorded; None of them has a digest.
+        lost: rows that could not be recorded; none of them has a digest. An element that
+            could not be read counts as one.
     """
 
-    rows: int = 0
-    epochs: int = 0
+    rows: _Count = 0
+    epochs: _Count = 0
     seeds: list[int] = []
-    lost: int = 0
+    lost: _Count = 0
 
 
 class Column(_Part, frozen=True, kw_only=True):
@@ -186,17 +195,17 @@ class Column(_Part, frozen=True, kw_only=True):
     name: str
     type: ColumnType
     compared: bool
-    blocks: list[str]
-    digest: str
+    blocks: list[_Sha256]
+    digest: _Sha256
 
 
 class FileEntry(_Part, frozen=True, kw_only=True):
     """A file of the rank's folder: relative path with slashes, bytes, rows, SHA-256."""
 
     path: str
-    size: int
-    rows: int
-    sha256: str
+    size: _Count
+    rows: _Count
+    sha256: _Sha256
 
 
 class Header(_Part, frozen=True, kw_only=True):
@@ -208,7 +217,7 @@ class Header(_Part, frozen=True, kw_only=True):
     schema_version: int = SCHEMA_VERSION
     run_id: str
     stream: str
-    rank: int
+    rank: _Count
     level: Level
     state: Literal["open", "complete"]
     recipe: Recipe | None = None
@@ -217,4 +226,4 @@ class Header(_Part, frozen=True, kw_only=True):
     seen: Seen
     columns: list[Column] = []
     files: list[FileEntry] = []
-    fingerprint: str | None = None
+    fingerprint: _Sha256 | None = None

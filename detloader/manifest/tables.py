@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from detloader.errors import DamageError, RunError, UsageError
+from detloader.manifest.arrays import from_numpy, to_numpy
 from detloader.manifest.digests import arrow_type, column_type
 from detloader.manifest.journal import read_journal
 from detloader.manifest.layout import JOURNAL
@@ -31,7 +32,10 @@ def unsealed_rows(rank: Rank) -> pa.Table:
     first_row, rows = found
     sealed = rank.header.seen.rows
     if first_row > sealed:
-        message = f"{rank.folder} has a gap: rows {sealed} to {first_row - 1} are missing"
+        message = (
+            f"{rank.folder} lacks rows {sealed} to {first_row - 1}: "
+            "open it again if it is still being recorded, else restore it from a copy"
+        )
         raise DamageError(message)
     return rows.slice(sealed - first_row)
 
@@ -61,12 +65,13 @@ def read_rank(rank: Rank, columns: Sequence[str] | None = None) -> pa.Table:
         raise UsageError(message)
     schema = pa.schema([(name, arrow_type(types[name])) for name in wanted])
     tables = [read_part(rank.folder / file.path, file.rows, wanted) for file in header.files]
-    if header.state == "open" and (rest := unsealed_rows(rank)).num_columns:
-        tables.append(rest.select(wanted))
     try:
-        return pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])
-    except (pa.ArrowException, ValueError) as error:
-        message = f"{rank.folder} is damaged: its parts do not hold the columns of its header"
+        if header.state == "open" and (rest := unsealed_rows(rank)).num_columns:
+            tables.append(rest.select(wanted))
+        none = pa.Table.from_batches([], schema)
+        return pa.concat_tables([none, *(table.cast(schema) for table in tables)])
+    except (pa.ArrowException, KeyError, ValueError) as error:
+        message = f"{rank.folder} is damaged: its files do not hold the columns of its header"
         raise DamageError(message) from error
 
 
@@ -75,23 +80,27 @@ def read_stream(stream: Stream, columns: Sequence[str] | None = None) -> pa.Tabl
     names = [name for name in stream.columns if is_stored(name, stream.level)]
     keys = [name for name in ("epoch", "batch") if name in names]
     wanted = names if columns is None else list(columns)
-    tables = [_placed(rank, [*dict.fromkeys([*wanted, *keys])]) for rank in stream.ranks]
+    # A rank that never delivered a row has no columns either.
+    ranks = [rank for rank in stream.ranks if rank.columns] or stream.ranks[:1]
+    tables = [_placed(rank, [*dict.fromkeys([*wanted, *keys])]) for rank in ranks]
     rows = pa.concat_tables(tables)
     if len(tables) > 1:
-        rows = rows.take(_canonical_order(rows, keys))
+        rows = rows.take(from_numpy(_canonical_order(rows, keys)))
     return rows.select([*wanted, "rank", "position"])
 
 
 def _placed(rank: Rank, columns: list[str]) -> pa.Table:
     rows = read_rank(rank, columns)
-    number = np.full(len(rows), rank.header.rank, np.int64)
-    rows = rows.append_column("rank", pa.array(number))
-    return rows.append_column("position", pa.array(np.arange(len(rows), dtype=np.int64)))
+    # Not `len(rows)`: a table without columns has none.
+    count = len(rows) if columns else rank.rows
+    number = from_numpy(np.full(count, rank.header.rank, np.int64))
+    position = from_numpy(np.arange(count, dtype=np.int64))
+    placed = {name: rows[name] for name in rows.column_names}
+    return pa.table({**placed, "rank": number, "position": position})
 
 
 def _canonical_order(rows: pa.Table, keys: Sequence[str]) -> NDArray[np.int64]:
-    rank = rows["rank"].to_numpy()
-    position = rows["position"].to_numpy()
+    rank, position = _integers(rows, "rank"), _integers(rows, "position")
     epoch = _integers(rows, "epoch") if "epoch" in keys else np.zeros(len(rows), np.int64)
     if "batch" in keys:
         return np.lexsort((position, rank, _integers(rows, "batch"), epoch))
@@ -110,4 +119,5 @@ def _place_in_epoch(epoch: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArra
 
 
 def _integers(rows: pa.Table, name: str) -> NDArray[np.int64]:
-    return rows[name].fill_null(pa.scalar(-1, pa.int64())).to_numpy()
+    values, nulls = to_numpy(rows[name].combine_chunks())
+    return values if nulls is None else np.where(nulls, -1, values)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 from detloader.errors import DamageError
 from detloader.manifest.digests import block_digests
@@ -12,7 +15,7 @@ from detloader.manifest.fingerprints import fingerprint, make_column
 from detloader.manifest.layout import HEADER
 from detloader.manifest.parts import read_part
 from detloader.manifest.reader import Rank, Run, open_run
-from detloader.manifest.schema import Header
+from detloader.manifest.schema import BLOCK_ROWS, Header, Level, is_stored
 
 __all__ = ["verify_run"]
 
@@ -46,10 +49,18 @@ def _verify_rank(rank: Rank) -> None:
     if header.state == "complete" and fingerprint([header]) != header.fingerprint:
         message = f"{where} is damaged: its fingerprint does not fit its columns"
         raise DamageError(message)
-    if header.files and sum(file.rows for file in header.files) != header.seen.rows:
-        message = f"{where} is damaged: its parts do not add up to {header.seen.rows} rows"
-        raise DamageError(message)
+    _verify_counts(header, where)
     _verify_parts(rank.folder, header)
+
+
+def _verify_counts(header: Header, where: Path) -> None:
+    rows = header.seen.rows
+    if header.level is not Level.DIGEST and sum(file.rows for file in header.files) != rows:
+        message = f"{where} is damaged: its parts do not add up to {rows} rows"
+        raise DamageError(message)
+    if any(len(column.blocks) != -(-rows // BLOCK_ROWS) for column in header.columns):
+        message = f"{where} is damaged: its blocks do not add up to {rows} rows"
+        raise DamageError(message)
 
 
 def _verify_parts(folder: Path, header: Header) -> None:
@@ -60,13 +71,22 @@ def _verify_parts(folder: Path, header: Header) -> None:
             message = f"{path} is damaged: its SHA-256 does not fit; restore it from a copy"
             raise DamageError(message)
         rows = read_part(path, file.rows)
-        count = 0
-        for column in header.columns:
-            if column.name not in rows.column_names:
-                continue
-            found = list(block_digests(rows[column.name]))
-            count = len(found)
-            if found != column.blocks[first_block : first_block + count]:
+        stored = [column for column in header.columns if is_stored(column.name, header.level)]
+        if rows.column_names != [column.name for column in stored]:
+            message = f"{path} is damaged: its columns are {', '.join(rows.column_names)}"
+            raise DamageError(message)
+        last_block = first_block + -(-file.rows // BLOCK_ROWS)
+        for column in stored:
+            if _digests(rows[column.name]) != column.blocks[first_block:last_block]:
                 message = f"{path} is damaged: column {column.name!r} has other values"
                 raise DamageError(message)
-        first_block += count
+        first_block = last_block
+
+
+def _digests(values: pa.ChunkedArray[Any]) -> list[str] | None:
+    """Return the digests of the blocks, None where the values are none of their type."""
+    try:
+        values.validate(full=True)
+        return list(block_digests(values))
+    except (pa.ArrowException, TypeError, ValueError):
+        return None

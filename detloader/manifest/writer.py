@@ -2,30 +2,30 @@
 
 Rows go to the journal at once. When a part's worth has come together they are digested,
 written as a sealed part, listed in the header, and a new journal is begun: in that
-order, so that a process may die between any two steps and no row is lost or doubled.
+order, so that a process may die between any two steps, or a step may fail, and no row is
+lost or doubled.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-import filelock
 import msgspec
 import pyarrow as pa
 
-from detloader.errors import RunExistsError, UsageError
+from detloader.errors import UsageError
 from detloader.manifest.canonical import encode_header
-from detloader.manifest.digests import block_digests, column_type
+from detloader.manifest.claim import Claim
+from detloader.manifest.digests import arrow_type, block_digests, column_type
 from detloader.manifest.fingerprints import fingerprint, make_column
 from detloader.manifest.journal import Journal
 from detloader.manifest.layout import (
     HEADER,
     JOURNAL,
-    LOCK,
     ORDER,
     part_path,
     rank_folder,
@@ -35,6 +35,7 @@ from detloader.manifest.parts import part_bytes
 from detloader.manifest.run_id import choose_run_id
 from detloader.manifest.schema import (
     BLOCK_ROWS,
+    RESERVED,
     ColumnType,
     Declared,
     Environment,
@@ -52,8 +53,10 @@ if TYPE_CHECKING:
 
 __all__ = ["PART_ROWS", "RankWriter"]
 
-PART_ROWS = 16 * BLOCK_ROWS
-"""Rows of a sealed part; the last one of a rank has what is left."""
+PART_ROWS = 4 * BLOCK_ROWS
+"""Rows of a sealed part; the last one of a rank has what is left.
+
+Sealing so many takes a fraction of a second, for which what is delivered waits in memory."""
 
 
 class RankWriter:
@@ -62,7 +65,8 @@ class RankWriter:
     Use it as a context manager: leaving the block seals the run, an error discards it.
 
     Attributes:
-        rows: rows appended so far.
+        folder: the rank's folder.
+        rows: rows appended so far; after an error, those that were taken.
     """
 
     def __init__(
@@ -77,19 +81,20 @@ class RankWriter:
         recipe: Recipe | None = None,
         run_id: str | None = None,
     ) -> None:
-        """Create the folder and an open manifest in it.
+        """Create the folder and an open manifest in it, or leave all as it was.
 
         Raises:
-            RunExistsError: that rank of that stream is recorded, or being recorded.
-            UsageError: the stream's name or the rank cannot be used.
+            RunExistsError: that rank of that stream is recorded, or being recorded, or
+                the folder belongs to a run with another ID.
+            RunError: the folder cannot be written.
+            UsageError: the stream's name or the rank cannot be used, or what was declared
+                cannot be written as JSON.
         """
         self.rows = 0
-        self._folder = rank_folder(run, stream, rank)
-        if (self._folder / HEADER).exists():
-            message = f"{run} holds a run already: choose another folder, or remove it first"
-            raise RunExistsError(message)
+        # The program may change its folder while it is recorded.
+        self.folder = rank_folder(Path(run).absolute(), stream, rank)
         self._header = Header(
-            run_id=run_id or choose_run_id(Path(run)),
+            run_id=run_id or "",
             stream=stream,
             rank=rank,
             level=level,
@@ -99,13 +104,7 @@ class RankWriter:
             environment=environment,
             seen=Seen(),
         )
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._lock = filelock.FileLock(self._folder / LOCK)
-        try:
-            self._lock.acquire(blocking=False)
-        except filelock.Timeout as error:
-            message = f"{run} is being recorded by another process: choose another folder"
-            raise RunExistsError(message) from error
+        self._claim = Claim(self.folder)
         self._journal: Journal | None = None
         self._types: dict[str, ColumnType] = {}
         self._blocks: dict[str, list[str]] = {}
@@ -113,53 +112,65 @@ class RankWriter:
         self._pending: list[pa.Table] = []
         self._sealed_rows = 0
         self._files: list[FileEntry] = []
-        self._write_header(self._header)
+        self._closed = False
+        self._begin(run_id)
 
     def append(self, rows: pa.Table) -> None:
         """Add rows in delivery order; the first call fixes the columns.
 
         Raises:
-            UsageError: a column has a type that a manifest does not hold, or the
-                columns differ from those of the first call.
+            UsageError: a column has a type that a manifest does not hold, the columns
+                differ from those of the first call, or the run is sealed.
         """
+        if self._closed:
+            message = f"{self.folder} is sealed: record into another folder"
+            raise UsageError(message)
         types = _column_types(rows.schema)
         if self._journal is None:
             self._types = types
             self._blocks = {name: [] for name in types}
-            self._journal = Journal(self._folder / JOURNAL, rows.schema.remove_metadata(), 0)
+            self._begin_journal()
         if types != self._types:
             message = f"the columns changed from {self._types} to {types}"
             raise UsageError(message)
-        rows = rows.select(list(types)).replace_schema_metadata()
-        self._journal.append(rows)
-        if "epoch" in self._blocks:
-            self._epochs.update(rows["epoch"].unique().to_pylist())
-        self._pending.append(rows)
-        self.rows += len(rows)
-        while self.rows - self._sealed_rows >= PART_ROWS:
-            self._seal_part(PART_ROWS)
+        rows = rows.select(list(self._types)).cast(self._arrow_schema())
+        while len(rows):
+            if self.rows - self._sealed_rows == PART_ROWS:
+                self._seal_part()
+                self._begin_journal()
+            room = PART_ROWS - (self.rows - self._sealed_rows)
+            self._take(rows.slice(0, room))
+            rows = rows.slice(room)
 
-    def close(self, *, seeds: list[int] | None = None, lost: int = 0) -> None:
-        """Seal the run: digest what is left, list every file, say `complete`."""
+    def close(self, *, seeds: Iterable[int] = (), lost: int = 0) -> None:
+        """Seal the run: digest what is left, list every file, say `complete`.
+
+        Args:
+            seeds: seeds that the loader used, in order of first use.
+            lost: rows that could not be recorded.
+        """
+        if self._closed:
+            return
         if self.rows > self._sealed_rows:
-            self._seal_part(self.rows - self._sealed_rows)
-        header = self._sealed_header(seeds or [], lost)
+            self._seal_part()
+        header = self._sealed_header(list(seeds), lost)
+        # Now every row is in a part that the open header lists. The header that says
+        # `complete` comes last: a process that dies before it leaves an open run.
+        self._closed = True
+        self._close_journal()
+        self._claim.release()
         self._write_header(
             msgspec.structs.replace(header, state="complete", fingerprint=fingerprint([header]))
         )
-        self._release()
 
     def discard(self) -> None:
-        """Remove all that was written, and folders that are empty then."""
-        self._release()
-        shutil.rmtree(self._folder)
-        for folder in (self._folder.parent, self._folder.parent.parent):
-            if any(folder.iterdir()):
-                return
-            folder.rmdir()
+        """Remove all that was written, and the folders that were made for it."""
+        self._closed = True
+        self._close_journal()
+        self._claim.remove()
 
     def __str__(self) -> str:
-        return str(self._folder)
+        return str(self.folder)
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -177,52 +188,79 @@ class RankWriter:
         else:
             self.discard()
 
-    def _seal_part(self, count: int) -> None:
-        pending = pa.concat_tables(self._pending)
-        rows, rest = pending.slice(0, count), pending.slice(count)
-        for name, blocks in self._blocks.items():
-            blocks.extend(block_digests(rows[name]))
-        stored = [name for name in rows.schema.names if is_stored(name, self._header.level)]
-        if stored:
-            self._write_part(rows.select(stored))
-        self._sealed_rows += count
-        self._pending = [rest] if len(rest) else []
-        self._write_header(self._sealed_header([], 0))
-        self._begin_journal(rest)
+    def _begin(self, run_id: str | None) -> None:
+        _check_json(self._header)
+        with self._claim.beginning():
+            run_id = choose_run_id(self.folder.parents[1], run_id)
+            self._header = msgspec.structs.replace(self._header, run_id=run_id)
+            self._write_header(self._header)
 
-    def _write_part(self, rows: pa.Table) -> None:
+    def _take(self, rows: pa.Table) -> None:
+        assert self._journal is not None
+        self._journal.append(rows)
+        self._pending.append(rows)
+        self.rows += len(rows)
+        if "epoch" in self._types:
+            self._epochs.update(rows["epoch"].unique().to_pylist())
+
+    def _seal_part(self) -> None:
+        """Write the pending rows as a part; where that fails, they stay pending."""
+        rows = pa.concat_tables(self._pending)
+        digests = {name: list(block_digests(rows[name])) for name in self._types}
+        stored = [name for name in self._types if is_stored(name, self._header.level)]
+        if stored:
+            self._files.append(self._write_part(rows.select(stored)))
+        for name, blocks in self._blocks.items():
+            blocks.extend(digests[name])
+        self._sealed_rows += len(rows)
+        self._pending = []
+        self._write_header(self._sealed_header([], 0))
+
+    def _write_part(self, rows: pa.Table) -> FileEntry:
         path = part_path(len(self._files))
         data = part_bytes(rows)
-        (self._folder / ORDER).mkdir(exist_ok=True)
-        write_atomically(self._folder / path, data)
+        (self.folder / ORDER).mkdir(exist_ok=True)
+        write_atomically(self.folder / path, data)
         digest = hashlib.sha256(data).hexdigest()
-        self._files.append(FileEntry(path=path, size=len(data), rows=len(rows), sha256=digest))
+        return FileEntry(path=path, size=len(data), rows=len(rows), sha256=digest)
 
-    def _begin_journal(self, rest: pa.Table) -> None:
-        if self._journal is not None:
-            self._journal.close()
-        self._journal = Journal(self._folder / JOURNAL, rest.schema, self._sealed_rows)
-        self._journal.append(rest)
+    def _arrow_schema(self) -> pa.Schema:
+        return pa.schema([(name, arrow_type(type_)) for name, type_ in self._types.items()])
+
+    def _begin_journal(self) -> None:
+        previous = self._journal
+        path = self.folder / JOURNAL
+        self._journal = Journal(path, self._arrow_schema(), self._sealed_rows)
+        if previous is not None:
+            previous.close()
 
     def _sealed_header(self, seeds: list[int], lost: int) -> Header:
         columns = [
             make_column(name, self._types[name], list(blocks))
             for name, blocks in self._blocks.items()
         ]
-        seen = Seen(rows=self._sealed_rows, epochs=len(self._epochs), seeds=seeds, lost=lost)
+        # Without such a column all rows are of epoch 0.
+        epochs = len(self._epochs) if "epoch" in self._types else int(self._sealed_rows > 0)
+        seen = Seen(rows=self._sealed_rows, epochs=epochs, seeds=seeds, lost=lost)
         return msgspec.structs.replace(
             self._header, columns=columns, files=list(self._files), seen=seen
         )
 
     def _write_header(self, header: Header) -> None:
-        write_atomically(self._folder / HEADER, encode_header(header))
+        write_atomically(self.folder / HEADER, encode_header(header))
 
-    def _release(self) -> None:
+    def _close_journal(self) -> None:
         if self._journal is not None:
             self._journal.close()
-            (self._folder / JOURNAL).unlink(missing_ok=True)
-        self._lock.release()
-        (self._folder / LOCK).unlink(missing_ok=True)
+            (self.folder / JOURNAL).unlink(missing_ok=True)
+
+
+def _check_json(header: Header) -> None:
+    try:
+        encode_header(header)
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"what was declared cannot be written as JSON: {error}"
+        raise UsageError(message) from error
 
 
 def _column_types(schema: pa.Schema) -> dict[str, ColumnType]:
@@ -234,4 +272,10 @@ def _column_types(schema: pa.Schema) -> dict[str, ColumnType]:
             message = f"column {field.name!r} is {field.type}, not {' or '.join(allowed)}"
             raise UsageError(message)
         types[field.name] = type_
+    if len(types) < len(schema.names):
+        message = f"two columns have one name: {', '.join(schema.names)}"
+        raise UsageError(message)
+    if reserved := RESERVED & types.keys():
+        message = f"column {min(reserved)!r} is the reader's own: give it another name"
+        raise UsageError(message)
     return types

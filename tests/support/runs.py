@@ -59,14 +59,14 @@ def check_rows(path: Path, rows: Mapping[str, Any], **declared: Any) -> Result:
     return check(write_run(path / "run", rows, declared))
 
 
-def audit_rows(
-    path: Path, a: Mapping[str, Any], b: Mapping[str, Any], **declared: Any
-) -> Result:
+def audit_rows(path: Path, a: Mapping[str, Any], b: Mapping[str, Any], **declared: Any) -> Result:
     """Audit two runs of these rows, under one declaration."""
     return audit(write_run(path / "a", a, declared), write_run(path / "b", b, declared))
 
 
 def _array(name: str, values: Sequence[Any] | np.ndarray) -> pa.Array[Any]:
     if name.startswith(DIGESTS) and not any(isinstance(value, str) for value in values):
-        return pa.array(values, pa.uint64())
-    return pa.array(values)
+        digests: pa.Array[Any] = pa.array(values, pa.uint64())
+        return digests
+    found: pa.Array[Any] = pa.array(values)
+    return found

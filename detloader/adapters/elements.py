@@ -1,0 +1,144 @@
+"""What can be told of an element that a loader delivered: its IDs and its content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from detloader.adapters.request import IdSource
+from detloader.errors import UsageError
+from detloader.findings import RecordId
+from detloader.manifest.content import UndigestibleError, batch_digests, sample_digest
+
+__all__ = ["Delivered", "ElementReader"]
+
+_INT64 = range(-(2**63), 2**63)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """One element that the loop was given.
+
+    Attributes:
+        content: uint64, shape (rows,): digests; None where samples have no bytes of their own.
+        batch: label of the batch, None where an element is one record.
+    """
+
+    ids: Sequence[RecordId]
+    content: NDArray[np.uint64] | None
+    epoch: int
+    batch: int | None
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        return len(self.ids)
+
+
+class ElementReader:
+    """Takes IDs and content from elements, and makes rows of them.
+
+    The first element decides the type of the IDs, and whether there is content: what
+    the columns are must not depend on when the rows are written.
+    """
+
+    def __init__(self, ids: IdSource | None, *, batched: bool, content: bool) -> None:
+        """Say how IDs are found, what an element is, and whether content is kept."""
+        self._ids = ids
+        self._batched = batched
+        self._keep_content = content
+        self._id_type: type[RecordId] | None = None
+
+    def read(self, element: Any, epoch: int, number: int) -> Delivered:
+        """Read one element, before the loop can change it.
+
+        Raises:
+            UsageError: the IDs are none, or of another type than those before.
+            UndigestibleError: there are no IDs, and no content to stand for them.
+        """
+        content = self._content(element) if self._keep_content or self._ids is None else None
+        ids = self._ids_of(element, content)
+        if self._batched and content is not None and len(content) != len(ids):
+            message = f"{len(ids)} ids for a batch of {len(content)} rows"
+            raise UsageError(message)
+        for id_ in ids:
+            self._check(id_)
+        kept = content if self._keep_content else None
+        return Delivered(ids, kept, epoch, number if self._batched else None)
+
+    def encode(self, chunks: Sequence[Delivered]) -> pa.Table:
+        """Return one row for each record, in delivery order."""
+        counts = [chunk.rows for chunk in chunks]
+        ids = [id_ for chunk in chunks for id_ in chunk.ids]
+        columns: dict[str, Any] = {
+            "record": pa.array(ids, pa.string() if self._id_type is str else pa.int64()),
+            "epoch": np.repeat(np.array([chunk.epoch for chunk in chunks], np.int64), counts),
+        }
+        if self._batched:
+            batches = np.array([chunk.batch for chunk in chunks], np.int64)
+            columns["batch"] = np.repeat(batches, counts)
+        if self._keep_content:
+            columns["content"] = _content_array(chunks, counts)
+        return pa.table(columns)
+
+    def _content(self, element: Any) -> NDArray[np.uint64] | None:
+        try:
+            if self._batched:
+                return batch_digests(element)
+            return np.array([sample_digest(element)], np.uint64)
+        except UndigestibleError:
+            if self._ids is None:
+                raise
+            if self._id_type is None:
+                self._keep_content = False
+            return None
+
+    def _ids_of(self, element: Any, content: NDArray[np.uint64] | None) -> list[RecordId]:
+        if self._ids is None:
+            return [] if content is None else [f"{digest:016x}" for digest in content.tolist()]
+        if callable(self._ids):
+            found: Any = self._ids(element)
+        else:
+            found = cast("Mapping[Any, Any]", element)[self._ids]
+        if not self._batched:
+            return [_as_id(found)]
+        # As an array, a list of mixed types would become one of text.
+        values = found if isinstance(found, list | tuple) else np.asarray(found).tolist()
+        if not isinstance(values, list | tuple):
+            message = f"the ids of a batch are a sequence or an array, not {found!r}"
+            raise UsageError(message)
+        return [_as_id(value) for value in values]
+
+    def _check(self, id_: RecordId) -> None:
+        kind = str if isinstance(id_, str) else int
+        if self._id_type is None:
+            self._id_type = kind
+        if kind is not self._id_type:
+            message = f"ids are {self._id_type.__name__} so far, and {id_!r} is not"
+            raise UsageError(message)
+
+
+def _as_id(found: Any) -> RecordId:
+    value = found if isinstance(found, int | str | bytes) else np.asarray(found).tolist()
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, str):
+        value.encode()  # raises here, at this record, where it has no UTF-8
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and value in _INT64:
+        return value
+    message = f"an ID is a 64-bit integer or a string, not {value!r}"
+    raise UsageError(message)
+
+
+def _content_array(chunks: Sequence[Delivered], counts: Sequence[int]) -> pa.Array[Any]:
+    known = np.repeat([chunk.content is not None for chunk in chunks], counts)
+    digests = np.zeros(len(known), np.uint64)
+    if known.any():
+        digests[known] = np.concatenate([c.content for c in chunks if c.content is not None])
+    return pa.array(digests, mask=~known)

@@ -1,0 +1,80 @@
+"""The part that adapters share."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from detloader import open_run, record
+from detloader.manifest.verify import verify_run
+from detloader.recorder import Recorder
+from tests.support.tables import rank_writer
+
+
+@dataclass
+class Chunk:
+    numbers: list[int]
+
+    @property
+    def rows(self) -> int:
+        return len(self.numbers)
+
+
+def encode(chunks: Sequence[Chunk]) -> pa.Table:
+    numbers = [number for chunk in chunks for number in chunk.numbers]
+    if 13 in numbers:
+        raise ArithmeticError(13)
+    return pa.table({"record": numbers})
+
+
+def test_seeds_are_asked_for_at_the_end_and_kept_in_their_order(tmp_path: Path) -> None:
+    seeds: dict[int, None] = {}
+    recorder = Recorder[Chunk](rank_writer(tmp_path / "run"), encode, seeds)
+    recorder.put(Chunk([1, 2]))
+    seeds.update({9: None, 4: None})
+    recorder.close()
+
+    (rank,) = verify_run(tmp_path / "run").streams["main"].ranks
+    assert rank.header.seen.seeds == [9, 4]
+    assert rank.rows == 2
+
+
+def test_what_cannot_be_encoded_is_counted_and_so_is_all_that_follows(tmp_path: Path) -> None:
+    recorder = Recorder[Chunk](rank_writer(tmp_path / "run"), encode)
+    for numbers in ([13, 14], [15]):
+        recorder.put(Chunk(numbers))
+    recorder.close()
+    recorder.put(Chunk([16]))
+
+    (rank,) = open_run(tmp_path / "run").streams["main"].ranks
+    assert (rank.rows, rank.header.seen.lost, rank.complete) == (0, 3, False)
+
+
+def test_what_comes_while_writing_fails_does_not_close_up_the_gap(tmp_path: Path) -> None:
+    def encode_slowly(chunks: Sequence[Chunk]) -> pa.Table:
+        if chunks[0].numbers == [13]:
+            recorder.put(Chunk([14]))
+            begun.set()
+        return encode(chunks)
+
+    begun = threading.Event()
+    recorder = Recorder[Chunk](rank_writer(tmp_path / "run"), encode_slowly)
+    recorder.put(Chunk([13]))
+    assert begun.wait(60)
+    recorder.close()
+
+    (rank,) = open_run(tmp_path / "run").streams["main"].ranks
+    assert (rank.rows, rank.header.seen.lost) == (0, 2)
+
+
+def test_a_twin_can_be_copied_and_both_record(tmp_path: Path) -> None:
+    twin = record([1, 2], tmp_path / "run", ids=int)
+    assert list(copy.copy(twin)) == [1, 2]
+    twin.close()
+
+    assert open_run(tmp_path / "run").rows == 2
