@@ -78,7 +78,7 @@ def _records(counts: Counts, a: RunSummary) -> str:
     if counts.missing:
         kept = a.rows - counts.missing
         base = f"has {kept:,} of the {a.rows:,} records of {a.path}"
-        return f"{base} and {counts.extra:,} others" if counts.extra else base
+        return f"{base} and {plural(counts.extra, 'other')}" if counts.extra else base
     if counts.extra:
         return f"has all {a.rows:,} records of {a.path} and {counts.extra:,} more"
     return f"has the records of {a.path}"

@@ -16,7 +16,7 @@ import click
 
 from detloader.cli.status import guarded
 
-__all__ = ["main"]
+__all__ = ["commands", "main"]
 
 
 class _Commands(click.Group):
@@ -38,10 +38,15 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, no_args_is_help=False)
 @click.version_option(package_name="detloader", message="%(prog)s %(version)s")
-def _detloader() -> None:
+def _program() -> None:
     """Did two runs see the same data, in the same order, with the same draws?"""
+
+
+def commands() -> click.Group:
+    """Return the program with all its commands."""
+    return _program
 
 
 def main() -> NoReturn:
     """Run the command that the program's arguments name, and exit with its status."""
-    sys.exit(guarded(_detloader, sys.argv[1:]))
+    sys.exit(guarded(_program, sys.argv[1:]))

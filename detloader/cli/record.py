@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import click
@@ -43,8 +44,6 @@ def command(
 
     The factory is called with the parameters; the current folder is importable.
     """
-    from itertools import islice
-
     from detloader.manifest.reader import open_run
     from detloader.recipe import build_loader, parse_value
     from detloader.record import record
@@ -52,6 +51,24 @@ def command(
     arguments = {k: parse_value(v) for k, v in split_pairs(parameters, "-p").items()}
     loader, recipe = build_loader(factory, arguments)
     with record(loader, run, level=level, recipe=recipe) as recorded:
-        for _ in islice(recorded, batches):
-            pass
+        _run(recorded, batches, f"{factory}, recorded in {run},")
     click.echo(f"{run}: {open_run(run).rows} rows")
+
+
+def _run(loader: Iterable[object], batches: int | None, name: str) -> None:
+    """Take elements as a training loop would; a failure is the loader's, not ours."""
+    from itertools import islice
+
+    from detloader.errors import DetloaderError, LoaderError
+
+    delivered = 0
+    try:
+        for _ in islice(loader, batches):
+            delivered += 1
+    except DetloaderError:
+        raise
+    except Exception as error:
+        raise LoaderError(
+            f"{name} failed after {delivered} elements: {type(error).__name__}: {error}; "
+            "--debug shows where"
+        ) from error

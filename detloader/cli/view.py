@@ -121,15 +121,16 @@ def _has_text(values: list[Any]) -> bool:
     return any(isinstance(value, str) for value in values)
 
 
-def _facts(values: Mapping[str, Any], prefix: str = "") -> str:
+def _facts(values: Mapping[str, Any]) -> str:
     """Return all that is known as `name value`, in one line."""
     facts = []
     for name, value in values.items():
         if isinstance(value, dict):
-            facts.append(_facts(value, f"{prefix}{name}."))
+            inner = _facts(value)
+            facts += [f"{name} ({inner})"] if inner else []
         elif value is not None and value != []:
-            facts.append(f"{prefix}{name} {_value(value)}")
-    return ", ".join(fact for fact in facts if fact)
+            facts.append(f"{name} {_value(value)}")
+    return ", ".join(facts)
 
 
 def _value(value: Any) -> str:

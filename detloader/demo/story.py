@@ -31,7 +31,7 @@ def tell(outcome: Outcome, *, color: bool = False) -> str:
             _setting(outcome),
             "",
             f"$ detloader audit {outcome.new} {outcome.old}",
-            render("text", against_old, color=color),
+            render("text", against_old, limit=3, color=color),
             *_dropped(old),
             "",
             *_weights(old, new),

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from detloader.demo.digits import load_subjects
+from detloader.manifest.verify import verify_run
+
+Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def demo(cli: Cli) -> subprocess.CompletedProcess[str]:
+    """Run the demo as its reader would."""
+    return cli("demo")
+
+
+def test_the_demo_names_what_changed_and_why(
+    demo: subprocess.CompletedProcess[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "detloader-demo"
+    result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    old, workers = result["comparisons"]
+
+    assert demo.returncode == 0
+    assert {"implicit-partitioning", "ignored-weights"} <= {f["rule"] for f in old["findings"]}
+    assert (old["verdict"], workers["verdict"]) == ("changed", "identical")
+    for name in ("old", "new", "new-2-workers"):
+        assert verify_run(folder / name).complete
+
+
+def test_the_demo_tells_its_story(demo: subprocess.CompletedProcess[str]) -> None:
+    told = demo.stdout
+
+    assert "never delivered these subjects: 20, 21, 22." in told
+    assert "implicit-partitioning (fail)" in told
+    assert "ignored-weights (fail)" in told
+    assert "identical: detloader-demo/new-2-workers has the same 2,304 rows" in told
+    assert (
+        "the result in\ndetloader-demo/result.json" in told or "detloader-demo/result.json" in told
+    )
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_the_weights_became_what_was_asked_in_the_new_loader_only(
+    demo: subprocess.CompletedProcess[str],
+) -> None:
+    rows = re.findall(r"^ +\d +\d +([\d.]+)% +([\d.]+)% +([\d.]+)%$", demo.stdout, re.MULTILINE)
+    asked, new, old = np.array(rows, float).T
+
+    assert np.abs(new - asked).max() < 3
+    assert np.abs(old - asked).max() > 10
+
+
+def test_the_demo_overwrites_nothing(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    done = cli("demo", "-o", "here")
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "detloader: here exists: name another folder with -o, or remove it first\n"
+    )
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+def test_the_digits_are_all_there() -> None:
+    subjects = load_subjects()
+
+    assert len(subjects) == 23
+    assert sum(map(len, subjects)) == 1797
+    assert {subject.shape[1:] for subject in subjects} == {(8, 8)}
+    assert max(subject.max() for subject in subjects) == 16

@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import textwrap
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from detloader.findings import (
+    Counts,
+    Finding,
+    FirstDifference,
+    NotChecked,
+    Result,
+    RunSummary,
+    Severity,
+    StreamResult,
+    Verdict,
+)
+from detloader.reports import headline, render
+
+FROZEN = RunSummary(path="runs/frozen", rows=10, complete=True, fingerprint="f" * 64)
+NEW = RunSummary(path="runs/new", rows=8, complete=True, fingerprint="e" * 64)
+CHANGED = Result(
+    command="audit",
+    verdict=Verdict.CHANGED,
+    coverage=1.0,
+    runs=[FROZEN, NEW],
+    first_difference=FirstDifference(row=1, epoch=0, batch=None, column="record", a=1, b=2),
+    differences=Counts(missing=2, moved=3),
+    findings=[
+        Finding(
+            rule="implicit-partitioning",
+            severity=Severity.FAIL,
+            run="b",
+            message="Records 8 and 9 never come. The order is a merge of four contiguous parts of "
+            "two records.",
+            cause="The loader split its IDs over 4 workers and dropped the remainder.",
+            evidence={
+                "formula": "b = merge(partition(a, 4))",
+                "explained_rows": 8,
+                "rows": 8,
+                "dropped": [8, 9],
+                "partitions": [4, 8],
+                "share": 0.123456,
+                "declared": True,
+            },
+            confirm="detloader replay runs/frozen --vary workers=1,4",
+        )
+    ],
+    not_checked=[NotChecked(rule="content-drift", missing=["content"])],
+    not_compared=["worker"],
+)
+
+
+def text(result: Result, limit: int = 10) -> str:
+    return render("text", result, limit=limit)
+
+
+def replaced(**changes: object) -> Result:
+    return msgspec.structs.replace(CHANGED, **changes)
+
+
+def test_a_changed_run_is_told_with_its_cause_evidence_and_next_command() -> None:
+    assert text(CHANGED) == textwrap.dedent("""\
+        changed: runs/new has 8 of the 10 records of runs/frozen, in another order
+
+        implicit-partitioning (fail)
+          Records 8 and 9 never come. The order is a merge of four contiguous parts of
+          two records.
+          The loader split its IDs over 4 workers and dropped the remainder.
+            b = merge(partition(a, 4))    explains 8 of 8 rows
+          dropped            8, 9
+          partitions         4, 8
+          share              0.1235
+          declared           yes
+          first difference   row 1, epoch 0: record 1 became 2
+          confirm with       detloader replay runs/frozen --vary workers=1,4
+
+        not checked: content-drift (needs content)
+
+        not compared: worker
+        """)
+
+
+def test_equal_runs_are_one_sentence() -> None:
+    same = Result(command="audit", verdict=Verdict.IDENTICAL, runs=[FROZEN, FROZEN])
+
+    assert text(same) == (
+        "identical: runs/frozen has the same 10 rows as runs/frozen (as recorded)\n"
+    )
+    assert "(every block was read)" in headline(msgspec.structs.replace(same, verified=True))
+
+
+def test_a_difference_without_a_cause_says_so() -> None:
+    assert "No rule names the cause.\n  first difference   row 1" in text(replaced(findings=[]))
+
+
+def test_a_note_is_no_cause() -> None:
+    note = msgspec.structs.replace(CHANGED.findings[0], severity=Severity.NOTE)
+
+    assert text(replaced(findings=[note])).index("No rule") < text(replaced(findings=[note])).index(
+        "implicit-partitioning (note)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "counts", "sentence"),
+    [
+        (Verdict.EQUIVALENT, Counts(), "has the same global batches as runs/frozen"),
+        (Verdict.REGROUPED, Counts(batches=3), "in the same order, in other batches"),
+        (
+            Verdict.REORDERED,
+            Counts(moved=3),
+            "has the same records as runs/frozen, in another order",
+        ),
+        (Verdict.CHANGED, Counts(extra=2), "has all 10 records of runs/frozen and 2 more"),
+        (
+            Verdict.CHANGED,
+            Counts(missing=2, extra=1),
+            "has 8 of the 10 records of runs/frozen and 1 other",
+        ),
+        (Verdict.CHANGED, Counts(duplicated=2), "2 of them too often"),
+        (Verdict.CHANGED, Counts(content=1), "with other content in 1 row"),
+        (Verdict.CHANGED, Counts(draws=4), "with other draws in 4 rows"),
+    ],
+)
+def test_each_verdict_says_what_it_means(verdict: Verdict, counts: Counts, sentence: str) -> None:
+    assert sentence in headline(replaced(verdict=verdict, differences=counts))
+
+
+def test_what_could_not_be_judged_says_why() -> None:
+    unjudged = Result(
+        command="audit",
+        verdict=Verdict.INCONCLUSIVE,
+        reason="runs/new has no rows",
+        runs=[FROZEN, NEW],
+    )
+
+    assert text(unjudged) == "inconclusive: runs/new has no rows\n"
+
+
+def test_a_common_prefix_says_how_much_it_covers() -> None:
+    assert "; 80.0% of the rows could be compared" in headline(replaced(coverage=0.8))
+
+
+def test_a_check_counts_its_findings_by_severity() -> None:
+    finding = CHANGED.findings[0]
+    found = Result(
+        command="check",
+        verdict=Verdict.FINDINGS,
+        runs=[NEW],
+        findings=[finding, msgspec.structs.replace(finding, severity=Severity.NOTE)],
+    )
+    clean = Result(command="check", verdict=Verdict.CLEAN, runs=[NEW])
+
+    assert headline(found) == "findings: 1 fail, 1 note in the 8 rows of runs/new"
+    assert headline(clean) == "clean: no rule finds fault with the 8 rows of runs/new"
+
+
+def test_several_runs_are_told_one_by_one_and_summed_up() -> None:
+    same = Result(command="audit", verdict=Verdict.IDENTICAL, runs=[FROZEN, FROZEN])
+    both = replaced(runs=[FROZEN, NEW, FROZEN], comparisons=[CHANGED, same])
+
+    assert text(both).startswith(text(CHANGED))
+    assert text(both).endswith(
+        text(same) + "\n2 runs compared with runs/frozen: 1 identical, 1 changed\n"
+    )
+    assert headline(both) == "changed: 2 runs compared with runs/frozen: 1 identical, 1 changed"
+
+
+def test_each_stream_is_told_where_there_are_several() -> None:
+    streams = [
+        StreamResult(name="train", verdict=Verdict.CHANGED, findings=CHANGED.findings),
+        StreamResult(name="val", verdict=Verdict.INCONCLUSIVE, reason="no rows"),
+    ]
+    told = text(replaced(streams=streams))
+
+    assert "\nchanged: stream train\n\nimplicit-partitioning" in told
+    assert told.endswith("\ninconclusive: stream val: no rows\n")
+
+
+def test_a_fault_of_the_baseline_says_so() -> None:
+    finding = msgspec.structs.replace(CHANGED.findings[0], run="a")
+
+    assert "implicit-partitioning (fail, in the baseline)" in text(replaced(findings=[finding]))
+
+
+def test_long_lists_are_cut_and_say_how_much_is_left() -> None:
+    finding = msgspec.structs.replace(CHANGED.findings[0], evidence={"dropped": list(range(100))})
+
+    assert "0, 1, 2 and 97 more" in text(replaced(findings=[finding]), limit=3)
+
+
+def test_measurements_of_several_parts_stay_together() -> None:
+    shares = [{"record": 0, "declared": 0.25}, {"record": 1, "declared": 0.75}]
+    finding = msgspec.structs.replace(CHANGED.findings[0], evidence={"shares": shares})
+
+    assert "shares             (record 0, declared 0.25), (record 1, declared 0.75)\n" in text(
+        replaced(findings=[finding])
+    )
+
+
+def test_colours_change_no_letter() -> None:
+    colored = render("text", CHANGED, color=True)
+
+    assert "\x1b[31mchanged\x1b[0m: " in colored
+    assert "implicit-partitioning (\x1b[31mfail\x1b[0m)" in colored
+    assert colored.replace("\x1b[31m", "").replace("\x1b[0m", "") == text(CHANGED)
+
+
+@given(path=st.text(min_size=1), message=st.text(), value=st.text(), word=st.text(min_size=81))
+def test_no_line_is_wider_than_80_columns_and_nothing_moves_the_cursor(
+    path: str, message: str, value: str, word: str
+) -> None:
+    first = FirstDifference(row=0, epoch=None, batch=3, column=value, a=word, b=None)
+    finding = msgspec.structs.replace(
+        CHANGED.findings[0], message=message, cause=word, evidence={value: [word, value]}
+    )
+    told = text(
+        replaced(
+            runs=[msgspec.structs.replace(FROZEN, path=path), NEW],
+            first_difference=first,
+            findings=[finding],
+            not_compared=[word],
+        )
+    )
+
+    assert max(map(len, told.split("\n"))) <= 80
+    assert all(character == "\n" or character.isprintable() for character in told)
