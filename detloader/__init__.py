@@ -3,8 +3,9 @@
 The map, along the way of the data:
 
 order, randomness    which record stands at which position, and what it may draw
-grain, fused         `to_grain`: that order and those draws, as a Grain dataset
-record, adapters     `record`: any loader, recorded while it runs
+grain                `to_grain`: that order and those draws, as a Grain dataset; it is made of
+                     source, plan, samples, elements and fused
+recording, adapters  `record`: any loader, recorded while it runs
 recorder             between the two: rows come in, a rank's folder comes out
 manifest             what a run leaves on disk, and how it is proved
 importers, recipe    runs from other systems' logs; loaders by name
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from detloader.manifest.reader import open_run
     from detloader.order.schedule import random_id_generator, uniform_id_generator
     from detloader.order.seeds import spawn_seeds
-    from detloader.record import record
+    from detloader.recording import record
 
 __all__ = [
     "DetloaderError",
@@ -52,7 +53,7 @@ _HOMES = {
     "check": "audits",
     "open_run": "manifest.reader",
     "random_id_generator": "order.schedule",
-    "record": "record",
+    "record": "recording",
     "spawn_seeds": "order.seeds",
     "to_grain": "grain",
     "uniform_id_generator": "order.schedule",

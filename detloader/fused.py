@@ -1,77 +1,63 @@
-"""The Grain nodes behind `to_grain`: one that makes whole elements, and its iterators.
-
-A chain of stock nodes costs several microseconds a record at each node. Here one node
-computes the indices of an element, reads, draws, transforms and stacks.
-"""
+"""The Grain datasets behind `to_grain`, and their iterators."""
 
 from __future__ import annotations
 
 import contextlib
-import sys
-from collections.abc import Iterator, Sequence
-from enum import Enum
-from typing import Any, NamedTuple, overload
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, overload
 
-import grain
 import numpy as np
 from absl import flags
+from absl import logging as absl_logging
 
-from detloader.errors import BatchError, SampleError
-from detloader.grain import DataSource, Transform
-from detloader.manifest.content import UndigestibleError, batch_digests, sample_digest
+from detloader.elements import ElementMaker, Witnessing
+from detloader.errors import UsageError
 from detloader.plan import Plan
-from detloader.randomness import PositionGenerator
-from detloader.samples import owned, stack
+from detloader.samples import map_arrays
+from detloader.source import DataSource, Transform
 
-__all__ = ["BatchStream", "ElementSource", "Witness", "Witnessing"]
+if TYPE_CHECKING:
+    import logging
+    from types import TracebackType
 
-_NO_NONE = "return a sample, or leave the record out of the source"
+__all__ = ["BatchStream"]
+
+_SHARED_BYTES = 1 << 18
+"""Arrays from this size on leave a worker through shared memory, smaller ones through a pipe."""
+
+_PROFILING_FLAG = "grain_enable_multiprocess_worker_profiling"
 
 
-class Witnessing(Enum):
-    """What a stream tells of the making of its elements."""
+@contextlib.contextmanager
+def _without_word_of_jax() -> Iterator[None]:
+    """Keep one line off standard error: that Grain's profiler, which nobody asked for, misses jax.
 
-    OFF = 0
-    DRAWS = 1
-    DRAWS_AND_CONTENT = 2
-
-
-class Witness(NamedTuple):
-    """What happened while one element was made; it travels from the worker as plain bytes.
-
-    Attributes:
-        start: position in the stream of the first record.
-        rows: number of records.
-        taken: uint32, shape (rows,): 32-bit words that each record's transform drew.
-        content: uint64, shape (rows,): digests of the samples; empty where they were not
-            asked for, or a sample holds an object without bytes of its own.
+    Grain logs it as a warning whenever it is imported where there is no jax.
     """
 
-    start: int
-    rows: int
-    taken: bytes
-    content: bytes
+    def concerns_us(line: logging.LogRecord) -> bool:
+        return "jax profiler" not in line.getMessage()
+
+    logger = absl_logging.get_absl_logger()
+    logger.addFilter(concerns_us)
+    try:
+        yield
+    finally:
+        logger.removeFilter(concerns_us)
 
 
-class ElementSource(grain.MapDataset[Any]):
-    """Random access to the elements of a stream.
+with _without_word_of_jax():
+    import grain
+    from grain.multiprocessing import SharedMemoryArray
 
-    With a witnessing, each element comes as a pair with the `Witness` of its making.
-    """
 
-    def __init__(
-        self,
-        plan: Plan,
-        source: DataSource,
-        transform: Transform | None,
-        witnessing: Witnessing = Witnessing.OFF,
-    ) -> None:
+class _ElementSource(grain.MapDataset[Any]):
+    """Random access to the elements of a stream."""
+
+    def __init__(self, plan: Plan, make: ElementMaker) -> None:
         super().__init__()
         self._plan = plan
-        self._source = source
-        self._transform = transform
-        self._witnessing = witnessing
-        self._generators = _Generators(plan.seed or 0)
+        self.make = make
 
     def __len__(self) -> int:
         """Return the number of elements, `sys.maxsize` for an endless stream."""
@@ -82,73 +68,10 @@ class ElementSource(grain.MapDataset[Any]):
     @overload
     def __getitem__(self, index: int) -> Any: ...
     def __getitem__(self, index: int | slice) -> Any:
-        """Make one element, whatever was made before it."""
+        """Make one element."""
         if isinstance(index, slice):
             return self.slice(index)
-        start, stop = self._plan.span(index)
-        indices = self._plan.order.indices(start, stop).tolist()
-        samples, taken = self._samples(indices, start)
-        element = samples[0] if self._plan.batch_size is None else _batch(samples, indices)
-        if self._witnessing is Witnessing.OFF:
-            return element
-        words = np.array(taken, np.uint32).tobytes()
-        return element, Witness(start, len(samples), words, self._content(element))
-
-    def _samples(self, indices: Sequence[int], start: int) -> tuple[list[Any], list[int]]:
-        if self._transform is None:
-            records = (self._read(index, start + at) for at, index in enumerate(indices))
-            return [owned(record) for record in records], [0] * len(indices)
-        return self._transformed(indices, start, self._transform)
-
-    def _transformed(
-        self, indices: Sequence[int], start: int, transform: Transform
-    ) -> tuple[list[Any], list[int]]:
-        samples: list[Any] = []
-        taken: list[int] = []
-        generator = self._generators.take()
-        rng, bits = generator.generator, generator.bit_generator
-        idle = sys.getrefcount(rng), sys.getrefcount(bits)
-        for position, index in enumerate(indices, start):
-            record = owned(self._read(index, position))
-            generator.reset(position)
-            try:
-                sample = transform(record, rng)
-            except Exception as error:
-                message = f"the transform failed on {_place(index, position)}: {_describe(error)}"
-                raise SampleError(message, index, position) from error
-            if sample is None:
-                message = f"the transform returned None for {_place(index, position)}: {_NO_NONE}"
-                raise SampleError(message, index, position)
-            samples.append(sample)
-            taken.append(generator.taken())
-            if (sys.getrefcount(rng), sys.getrefcount(bits)) > idle:
-                # Somebody kept the generator; it must not move under them.
-                generator = self._generators.fresh()
-                rng, bits = generator.generator, generator.bit_generator
-                idle = sys.getrefcount(rng), sys.getrefcount(bits)
-        self._generators.give_back(generator)
-        return samples, taken
-
-    def _read(self, index: int, position: int) -> Any:
-        try:
-            record = self._source[index]
-        except Exception as error:
-            message = f"the source failed on {_place(index, position)}: {_describe(error)}"
-            raise SampleError(message, index, position) from error
-        if record is None:
-            message = f"the source returned None for {_place(index, position)}: {_NO_NONE}"
-            raise SampleError(message, index, position)
-        return record
-
-    def _content(self, element: Any) -> bytes:
-        if self._witnessing is Witnessing.DRAWS:
-            return b""
-        try:
-            if self._plan.batch_size is None:
-                return np.uint64(sample_digest(element)).tobytes()
-            return batch_digests(element).tobytes()
-        except UndigestibleError:
-            return b""
+        return self.make(index)
 
 
 class BatchStream(grain.IterDataset[Any]):
@@ -165,10 +88,10 @@ class BatchStream(grain.IterDataset[Any]):
         transform: Transform | None,
         witnessing: Witnessing = Witnessing.OFF,
     ) -> None:
-        elements = ElementSource(plan, source, transform, witnessing)
+        elements = _ElementSource(plan, ElementMaker(plan, source, transform, witnessing))
         super().__init__(_in_workers(elements, plan) if plan.workers else elements)
-        # Grain 0.2.18 wraps the `__next__` of an outermost iterator's class once more at
-        # each `iter()`, until a long training runs out of stack; inner ones it leaves alone.
+        # As of an inner node: of an outermost one Grain replaces the iterator's `__next__`, to
+        # cut its own frames out of tracebacks and to say so in a note to each error.
         self.has_child = True
         self.plan = plan
         self._source = source
@@ -180,19 +103,21 @@ class BatchStream(grain.IterDataset[Any]):
 
     def __iter__(self) -> grain.DatasetIterator[Any]:
         """Begin at the first element."""
-        if isinstance(self._parent, ElementSource):
-            return _Steady(_Elements(self._parent))
-        with _flags_parsed():
-            return _Steady(self._parent.__iter__())
+        if isinstance(self._parent, _ElementSource):
+            return _Steady(_Elements(self._parent.make, self.plan.elements))
+        _make_flag_readable()
+        return _Steady(_Unshared(self._parent.__iter__()))
 
     def __str__(self) -> str:
         return f"to_grain({self.plan})"
 
 
-def _in_workers(elements: ElementSource, plan: Plan) -> grain.IterDataset[Any]:
+def _in_workers(elements: _ElementSource, plan: Plan) -> grain.IterDataset[Any]:
     # Without threads of its own a worker reads no further than its queue is long.
     read_options = grain.ReadOptions(num_threads=0, prefetch_buffer_size=0)
-    return elements.to_iter_dataset(read_options).mp_prefetch(
+    options = grain.experimental.DatasetOptions(min_shm_size=_SHARED_BYTES)
+    one_by_one = elements.to_iter_dataset(read_options)
+    return grain.experimental.WithOptionsIterDataset(one_by_one, options).mp_prefetch(
         grain.MultiprocessingOptions(
             num_workers=plan.workers, per_worker_buffer_size=plan.worker_buffer_size
         )
@@ -202,15 +127,16 @@ def _in_workers(elements: ElementSource, plan: Plan) -> grain.IterDataset[Any]:
 class _Elements(grain.DatasetIterator[Any]):
     """Makes each element when it is asked for, in the calling thread."""
 
-    def __init__(self, elements: ElementSource) -> None:
+    def __init__(self, make: ElementMaker, elements: int) -> None:
         super().__init__()
-        self._elements = elements
+        self._make = make
+        self._stop = elements
         self._next = 0
 
     def __next__(self) -> Any:
-        if self._next >= len(self._elements):
+        if self._next >= self._stop:
             raise StopIteration
-        element = self._elements[self._next]
+        element = self._make(self._next)
         self._next += 1
         return element
 
@@ -219,10 +145,31 @@ class _Elements(grain.DatasetIterator[Any]):
 
     def set_state(self, state: dict[str, Any]) -> None:
         index = state["next_index"]
-        if not 0 <= index <= len(self._elements):
-            message = f"the state's next_index {index} is not in 0..{len(self._elements)}"
+        if not 0 <= index <= self._stop:
+            message = f"the state's next_index {index} is not in 0..{self._stop}"
             raise IndexError(message)
         self._next = index
+
+
+class _Unshared(grain.DatasetIterator[Any]):
+    """Moves what comes from workers out of shared memory.
+
+    There each array would hold a file open for as long as it lives: a list of a thousand
+    batches would be the last, and the one that is alive when the program ends would fail.
+    """
+
+    def __next__(self) -> Any:
+        return map_arrays(_unshared, next(self._parent))
+
+    def get_state(self) -> dict[str, Any]:
+        return self._parent.get_state()
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._parent.set_state(state)
+
+
+def _unshared(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.array(array) if isinstance(array, SharedMemoryArray) else array
 
 
 class _Steady(grain.DatasetIterator[Any]):
@@ -231,76 +178,38 @@ class _Steady(grain.DatasetIterator[Any]):
     def __init__(self, parent: grain.DatasetIterator[Any]) -> None:
         super().__init__(parent)
         self._failure: Exception | None = None
+        self._traceback: TracebackType | None = None
 
     def __next__(self) -> Any:
         if self._failure is not None:
-            raise self._failure
+            # From its first traceback: each time, raising would add to it.
+            raise self._failure.with_traceback(self._traceback)
         try:
             return next(self._parent)
         except StopIteration:
             raise
         except Exception as error:
-            self._failure = error
+            self._failure, self._traceback = error, error.__traceback__
             raise
 
     def get_state(self) -> dict[str, Any]:
         return self._parent.get_state()
 
     def set_state(self, state: dict[str, Any]) -> None:
-        self._failure = None
         self._parent.set_state(state)
+        self._failure = None
+
+    def close(self) -> None:
+        super().close()
+        self._failure = UsageError("this iterator was closed: begin another one with iter()")
+        self._traceback = None
 
 
-class _Generators:
-    """Idle generators of one seed; taking and giving back are atomic, so threads may share it."""
+def _make_flag_readable() -> None:
+    """Let Grain read its own flag when it starts workers, in a thread of its own.
 
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._idle: list[PositionGenerator] = []
-
-    def take(self) -> PositionGenerator:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return self.fresh()
-
-    def fresh(self) -> PositionGenerator:
-        return PositionGenerator(self._seed)
-
-    def give_back(self, generator: PositionGenerator) -> None:
-        self._idle.append(generator)
-
-    def __reduce__(self) -> tuple[type[_Generators], tuple[int]]:
-        return type(self), (self._seed,)
-
-
-def _batch(samples: Sequence[Any], indices: Sequence[int]) -> Any:
-    try:
-        return stack(samples)
-    except ValueError as error:
-        message = f"records {list(indices)} do not fit into one batch: {_describe(error)}"
-        raise BatchError(message) from error
-
-
-def _place(index: int, position: int) -> str:
-    return f"record {index} (position {position} of the stream)"
-
-
-def _describe(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
-
-
-@contextlib.contextmanager
-def _flags_parsed() -> Iterator[None]:
-    """Let Grain read its own flags while it starts workers.
-
-    With jax installed, Grain 0.2.18 asks absl for a flag that no program has parsed.
+    Where jax is installed, Grain 0.2.18 asks for it, which absl refuses until the program has
+    parsed its flags; few programs do. This is what Grain does for its other flags.
     """
-    parsed: bool = flags.FLAGS.is_parsed()
-    if not parsed:
-        flags.FLAGS.mark_as_parsed()
-    try:
-        yield
-    finally:
-        if not parsed:
-            flags.FLAGS.unparse_flags()
+    if _PROFILING_FLAG in flags.FLAGS:
+        flags.FLAGS[_PROFILING_FLAG].present = True

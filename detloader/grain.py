@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING
 
 from detloader.errors import UsageError
 from detloader.order.permutation import Compatibility
+from detloader.source import DataSource, Transform
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from detloader.fused import BatchStream
 
-__all__ = ["DataSource", "Transform", "to_grain"]
+__all__ = ["to_grain"]
 
 _SEEDS = 2**32
-
-
-class DataSource(Protocol):
-    """Records by index: the same record for the same index, 0 <= index < len."""
-
-    def __len__(self) -> int:
-        """Return the number of records."""
-
-    def __getitem__(self, index: int, /) -> Any:
-        """Return the record at an index."""
-
-
-# What a record holds is the user's; no type of ours could name it.
-Transform: TypeAlias = "Callable[[Any, np.random.Generator], Any]"
 
 
 def to_grain(
@@ -52,8 +36,9 @@ def to_grain(
     order and draws are those of `helia_edge.data.to_grain`; `compatibility` is ours.
 
     With `workers=0` an element is made when it is asked for, in the calling thread:
-    nothing is read ahead. With workers, each worker process is ahead of the consumer by
-    at most `worker_buffer_size` elements in its queue and one in its hands.
+    nothing is read ahead. With workers, each of them is ahead of the consumer by at most
+    `2 * worker_buffer_size + 2` elements: those in its queue, as many that a thread of this
+    process took off it, and one in the hands of either.
 
     Each pass e shuffles with seed + e, so neighbouring seeds share permutations: pass 1 of
     seed 0 is pass 0 of seed 1. For independent repeats take seeds from `spawn_seeds`.
@@ -71,7 +56,7 @@ def to_grain(
         drop_remainder: whether a last, shorter batch is left out; ignored without batches.
         num_epochs: passes over the source; None repeats without end.
         workers: processes that read and transform; 0 for the calling one.
-        worker_buffer_size: elements that each worker holds ready; ignored without workers.
+        worker_buffer_size: elements in the queue of each worker; ignored without workers.
         compatibility: "published" gives the published order also at sizes 2**k + 1 (k even,
             k >= 16), where it leaves one record out and repeats another. Only for replaying
             a frozen experiment.
@@ -105,10 +90,10 @@ def to_grain(
 
     plan = Plan(
         seed=None if seed is None else int(seed),
-        shuffle=shuffle,
+        shuffle=bool(shuffle),
         size=len(source),
         batch_size=None if batch_size is None else int(batch_size),
-        drop_remainder=drop_remainder,
+        drop_remainder=bool(drop_remainder),
         num_epochs=None if num_epochs is None else int(num_epochs),
         workers=int(workers),
         worker_buffer_size=int(worker_buffer_size),

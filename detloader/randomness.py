@@ -14,12 +14,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import xxhash
 from numpy.typing import NDArray
 
 __all__ = ["PositionGenerator", "digest_draws", "stream_key"]
 
 _WORDS_IN_BUFFER = 4
+
+_UINT32 = 0xFFFF_FFFF
 
 
 class PositionGenerator:
@@ -30,8 +31,8 @@ class PositionGenerator:
             that keeps it would see it move.
         bit_generator: the Philox bit generator under it.
         reset: callable; `reset(position)` goes to the beginning of a position's stream.
-        taken: callable; `taken()` counts the 32-bit words drawn since the reset, where
-            a 64-bit word of which half is still unused counts as one.
+        taken: callable; `taken()` counts the 32-bit words drawn since the reset, modulo
+            2**32, where a 64-bit word of which half is still unused counts as one.
     """
 
     __slots__ = ("bit_generator", "generator", "reset", "taken")
@@ -53,7 +54,10 @@ def stream_key(seed: int) -> NDArray[np.uint64]:
 def digest_draws(
     key: NDArray[np.uint64], positions: NDArray[np.int64], taken: NDArray[np.uint32]
 ) -> NDArray[np.uint64]:
-    """Digest what was drawn at each position: XXH3-64 over key, position and words taken.
+    """Digest what was drawn at each position: which stream, and how far into it.
+
+    From zero, each of the two words of the key, the position and the words taken is in turn
+    combined by exclusive or, and the result mixed as SplitMix64 does.
 
     Args:
         key: uint64, shape (2,), as `stream_key` gives it.
@@ -61,17 +65,20 @@ def digest_draws(
         taken: uint32, shape (n,), 32-bit words drawn at each position.
 
     Returns:
-        uint64, shape (n,). Each four words are hashed as little-endian bytes.
+        uint64, shape (n,). Under one key, equal counts at different positions never collide.
     """
-    words = np.empty((len(positions), 4), "<u8")
-    words[:, :2] = key
-    words[:, 2] = positions
-    words[:, 3] = taken
-    data = words.tobytes()
-    width = words.itemsize * 4
-    digest = xxhash.xxh3_64_intdigest
-    found = (digest(data[at : at + width]) for at in range(0, len(data), width))
-    return np.fromiter(found, np.uint64, len(positions))
+    state = np.zeros(len(positions), np.uint64)
+    for word in (key[0], key[1], positions.astype(np.uint64), taken.astype(np.uint64)):
+        state = _mix(state ^ word)
+    return state
+
+
+def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Apply the finaliser of SplitMix64 (Steele, Lea and Flood 2014), a permutation."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
 
 
 class _PlainSeed(np.random.bit_generator.ISeedSequence):
@@ -109,18 +116,22 @@ def _memory_access(bit_generator: np.random.Philox) -> Access:
     address: int = bit_generator.ctypes.state_address
     state = _PhiloxState.from_address(address)
     counter = _view(ctypes.c_uint64 * 4, state.counter, "Q")
+    key = _view(ctypes.c_uint64 * 2, state.key, "Q")
+    first, second = key
     buffer_pos = _view(ctypes.c_int * 1, address + _PhiloxState.buffer_pos.offset, "i")
     has_uint32 = _view(ctypes.c_int * 1, address + _PhiloxState.has_uint32.offset, "i")
 
     def reset(position: int) -> None:
-        counter[0] = 0
+        # All of it: a transform may have set a state of its own, or jumped ahead.
+        key[0], key[1] = first, second
+        counter[0] = counter[1] = counter[2] = 0
         counter[3] = position
         buffer_pos[0] = _WORDS_IN_BUFFER
         has_uint32[0] = 0
 
     def taken() -> int:
         blocks = counter[0]
-        return 2 * (4 * blocks + buffer_pos[0] - _WORDS_IN_BUFFER) - has_uint32[0]
+        return (2 * (4 * blocks + buffer_pos[0] - _WORDS_IN_BUFFER) - has_uint32[0]) & _UINT32
 
     return reset, taken
 
@@ -142,7 +153,7 @@ def _state_access(bit_generator: np.random.Philox) -> Access:
         now: Any = bit_generator.state
         blocks = int(now["state"]["counter"][0])
         words = 4 * blocks + now["buffer_pos"] - _WORDS_IN_BUFFER
-        return int(2 * words - now["has_uint32"])
+        return int(2 * words - now["has_uint32"]) & _UINT32
 
     return reset, taken
 

@@ -1,15 +1,13 @@
 """Records detloader's own streams, those of `to_grain`.
 
-Which record stood where is a pure function of the plan: it is computed, not logged. Only
-what no function can tell, the draws taken and the content, comes from a witness that
-travels with each element.
+What was read, what was drawn and what came of it is told by a witness that travels with
+each element. All else follows from the plan, and is computed for many elements at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import grain
 import numpy as np
@@ -17,9 +15,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from detloader.adapters.request import Request
+from detloader.elements import Witnessing
 from detloader.errors import UsageError
-from detloader.fused import BatchStream, Witness, Witnessing
+from detloader.fused import BatchStream
 from detloader.manifest.schema import Level
+from detloader.order.permutation import pass_seed
 from detloader.plan import Plan
 from detloader.randomness import digest_draws, stream_key
 from detloader.recorder import Recorder
@@ -50,21 +50,21 @@ def wrap(loader: BatchStream, request: Request) -> RecordedStream:
         stream_mode="global",
         config={"compatibility": plan.compatibility},
     )
-    recorder = Recorder[_Delivered](writer, rows.encode)
+    recorder = Recorder[_Delivered](writer, rows.encode, rows.seeds)
     witnessing = Witnessing.DRAWS_AND_CONTENT if full else Witnessing.DRAWS
     return RecordedStream(loader.witnessed(witnessing), recorder)
 
 
-@dataclass(frozen=True, slots=True)
-class _Delivered:
-    """One element that the loop was given."""
+class _Delivered(NamedTuple):
+    """One element that the loop was given: its witness, and the passes before its stream's."""
 
     start: int
     rows: int
-    first_epoch: int
-    resumed: bool
+    indices: bytes
     taken: bytes
     content: bytes
+    first_epoch: int
+    resumed: bool
 
 
 class RecordedStream(grain.IterDataset[Any]):
@@ -77,7 +77,7 @@ class RecordedStream(grain.IterDataset[Any]):
 
     def __init__(self, witnessed: BatchStream, recorder: Recorder[_Delivered]) -> None:
         super().__init__(witnessed)
-        self.has_child = True  # as in BatchStream: keeps `__next__` from being wrapped
+        self.has_child = True  # as in BatchStream: keeps `__next__` from being replaced
         self.plan = witnessed.plan
         self._recorder = recorder
         self.first_epoch = 0
@@ -112,20 +112,20 @@ class _RecordedIterator(grain.DatasetIterator[Any]):
         self._resumed = False
 
     def __next__(self) -> Any:
-        element, witness = next(self._parent)
-        self._put(self._delivered(Witness(*witness)))
+        element, (start, rows, indices, taken, content) = next(self._parent)
+        first_epoch = self._count_epochs(start, rows)
+        self._put(_Delivered(start, rows, indices, taken, content, first_epoch, self._resumed))
         return element
 
-    def _delivered(self, witness: Witness) -> _Delivered:
+    def _count_epochs(self, start: int, rows: int) -> int:
         stream = self._stream
         if self._first_epoch is None:
             # Not before the first element: an iterator may be made and never used.
             self._first_epoch = stream.next_epoch
             stream.first_epoch = self._first_epoch
-        start, rows, taken, content = witness
         last = self._first_epoch + (start + rows - 1) // stream.plan.size
         stream.next_epoch = max(stream.next_epoch, last + 1)
-        return _Delivered(start, rows, self._first_epoch, self._resumed, taken, content)
+        return self._first_epoch
 
     def get_state(self) -> dict[str, Any]:
         return self._parent.get_state()
@@ -137,23 +137,29 @@ class _RecordedIterator(grain.DatasetIterator[Any]):
 
 
 class _Rows:
-    """Makes the rows of what was delivered."""
+    """Makes the rows of what was delivered, in the recorder's thread."""
 
     def __init__(self, plan: Plan, ids: object, *, full: bool) -> None:
         self._plan = plan
         self._full = full
         self._key = stream_key(plan.seed or 0)
         self._ids = None if ids is None else _id_array(ids, plan.size)
+        # Keys only: a set that keeps the order of first use.
+        self.seeds: dict[int, None] = {}
 
     def encode(self, chunks: Sequence[_Delivered]) -> pa.Table:
         """Return one row for each record, in delivery order."""
-        positions = np.concatenate([np.arange(c.start, c.start + c.rows) for c in chunks])
-        counts = [chunk.rows for chunk in chunks]
-        index = self._indices(chunks)
+        counts = np.array([chunk.rows for chunk in chunks])
+        # The distance from a row's number here to its position is one within each element.
+        ahead = np.array([chunk.start for chunk in chunks]) - (np.cumsum(counts) - counts)
+        positions = np.arange(counts.sum()) + np.repeat(ahead, counts)
+        passes = positions // self._plan.size
+        self._note_seeds(passes)
+        index = np.frombuffer(b"".join([chunk.indices for chunk in chunks]), np.int64)
         first_epoch = np.repeat([chunk.first_epoch for chunk in chunks], counts)
         columns: dict[str, Any] = {
             "record": index if self._ids is None else self._ids.take(index),
-            "epoch": first_epoch + positions // self._plan.size,
+            "epoch": first_epoch + passes,
         }
         batches = positions // (self._plan.batch_size or 1)
         if self._plan.batch_size is not None:
@@ -168,16 +174,12 @@ class _Rows:
         columns["resumed"] = np.repeat([chunk.resumed for chunk in chunks], counts)
         return pa.table(columns)
 
-    def _indices(self, chunks: Sequence[_Delivered]) -> NDArray[np.int64]:
-        """Ask for whole stretches of the order, not for each element's few records."""
-        stretches: list[tuple[int, int]] = []
-        for chunk in chunks:
-            stop = chunk.start + chunk.rows
-            if stretches and stretches[-1][1] == chunk.start:
-                stretches[-1] = stretches[-1][0], stop
-            else:
-                stretches.append((chunk.start, stop))
-        return np.concatenate([self._plan.order.indices(*stretch) for stretch in stretches])
+    def _note_seeds(self, passes: NDArray[np.int64]) -> None:
+        if self._plan.shuffle and self._plan.seed is not None:
+            for number in dict.fromkeys(
+                passes[np.flatnonzero(np.diff(passes, prepend=-1))].tolist()
+            ):
+                self.seeds[pass_seed(self._plan.seed, number)] = None
 
     def _draws(self, positions: NDArray[np.int64], chunks: Sequence[_Delivered]) -> pa.Array[Any]:
         taken = np.frombuffer(b"".join(chunk.taken for chunk in chunks), np.uint32)
@@ -201,6 +203,8 @@ def _id_array(ids: object, size: int) -> pa.Array[Any]:
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         message = f"ids must be all integers or all strings: {error}"
         raise UsageError(message) from error
+    if array.null_count:
+        raise UsageError("ids hold a None: give each record an ID")
     if len(array) != size:
         message = f"{len(array)} ids for a source of {size} records: give one for each"
         raise UsageError(message)

@@ -46,7 +46,7 @@ def command(
     """
     from detloader.manifest.reader import open_run
     from detloader.recipe import build_loader, parse_value
-    from detloader.record import record
+    from detloader.recording import record
 
     arguments = {k: parse_value(v) for k, v in split_pairs(parameters, "-p").items()}
     loader, recipe = build_loader(factory, arguments)

@@ -23,7 +23,7 @@ from detloader.demo.loading import (
 from detloader.errors import RunExistsError
 from detloader.grain import to_grain
 from detloader.manifest.layout import write_atomically
-from detloader.record import record
+from detloader.recording import record
 from detloader.reports import render
 
 if TYPE_CHECKING:

@@ -170,10 +170,12 @@ def fitting_partition_counts(order: NDArray[np.int64], size: int) -> list[int]:
         Every fitting W from 2 to size, ascending.
     """
     kept = len(order)
-    if not np.array_equal(np.sort(order), np.arange(kept)):
+    if kept == 0 or order.min() < 0 or order.max() >= kept:
         return []
-    place = np.empty(kept, np.int64)
+    place = np.full(kept, -1, np.int64)
     place[order] = np.arange(kept)
+    if place.min() < 0:
+        return []
     # A position that comes before its predecessor must be the first of its part:
     # the length of the parts divides every such position.
     firsts = np.flatnonzero(place[1:] < place[:-1]) + 1

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Compatibility", "RecordOrder", "permute"]
+__all__ = ["Compatibility", "RecordOrder", "pass_seed", "permute"]
 
 Compatibility: TypeAlias = Literal["published"] | None
 
@@ -30,6 +30,11 @@ _BLOCK = 1 << 14
 """Positions computed at once; half-words of a block stay in the processor's cache."""
 
 _WORD = 0xFFFF_FFFF
+
+
+def pass_seed(seed: int, number: int) -> int:
+    """Return the seed of a pass over the source, passes counted from 0."""
+    return (seed + number) & _WORD
 
 
 def permute(
@@ -56,7 +61,7 @@ def permute(
         raise UsageError(f"positions must lie in range({size}); ask for those of one pass only")
     if size <= 1:
         return np.zeros_like(positions)
-    cipher = _Cipher(_half_width(size - 1, compatibility), _round_keys(seed % (_WORD + 1)))
+    cipher = _Cipher(_half_width(size - 1, compatibility), _round_keys(seed & _WORD))
     if size <= _BLOCK:
         return _whole_pass(cipher, size)[positions]
     order = np.empty_like(positions)
@@ -229,6 +234,8 @@ class RecordOrder:
             if key == (epoch, number):
                 return block
         positions = np.arange(number * _BLOCK, min((number + 1) * _BLOCK, self.size))
-        block = permute(positions, self.size, seed + epoch, compatibility=self.compatibility)
+        block = permute(
+            positions, self.size, pass_seed(seed, epoch), compatibility=self.compatibility
+        )
         object.__setattr__(self, "_recent", (((epoch, number), block), *recent[:1]))
         return block

@@ -1,0 +1,183 @@
+"""Makes one element of a `to_grain` stream, whatever was made before it.
+
+A chain of stock Grain nodes costs several microseconds a record at each node. Here the
+indices of an element are computed at once, and one loop reads, draws and transforms.
+"""
+
+from __future__ import annotations
+
+import array
+import sys
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from detloader.errors import BatchError, SampleError
+from detloader.manifest.content import batch_digests, sample_digest
+from detloader.plan import Plan
+from detloader.randomness import PositionGenerator
+from detloader.samples import owned, stack
+from detloader.source import DataSource, Transform
+
+__all__ = ["ElementMaker", "Witness", "Witnessing"]
+
+_NO_NONE = "return a sample, or leave the record out of the source"
+
+
+class Witnessing(Enum):
+    """What a stream tells of the making of its elements."""
+
+    OFF = 0
+    DRAWS = 1
+    DRAWS_AND_CONTENT = 2
+
+
+class Witness(NamedTuple):
+    """What happened while one element was made; it travels from the worker as plain bytes.
+
+    Attributes:
+        start: position in the stream of the first record.
+        rows: number of records.
+        indices: int64, shape (rows,): the source index that each was read at.
+        taken: uint32, shape (rows,): 32-bit words that each record's transform drew.
+        content: uint64, shape (rows,): digests of the samples; empty where they were not
+            asked for, or a sample holds an object without bytes of its own.
+    """
+
+    start: int
+    rows: int
+    indices: bytes
+    taken: bytes
+    content: bytes
+
+
+class ElementMaker:
+    """Makes elements by their number; it may be pickled, and called by several threads."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        source: DataSource,
+        transform: Transform | None,
+        witnessing: Witnessing = Witnessing.OFF,
+    ) -> None:
+        self._plan = plan
+        self._source = source
+        self._transform = transform
+        self._witnessing = witnessing
+        self._generators = _Generators(plan.seed or 0)
+
+    def __call__(self, number: int) -> Any:
+        """Return an element, with a witnessing as a pair with the `Witness` of its making.
+
+        Raises:
+            SampleError: the source or the transform failed, or returned None.
+            BatchError: the samples do not fit into one batch.
+        """
+        start, stop = self._plan.span(number)
+        order = self._plan.order.indices(start, stop)
+        indices = order.tolist()
+        samples, taken = self._samples(indices, start)
+        element = samples[0] if self._plan.batch_size is None else _batch(samples, indices)
+        if self._witnessing is Witnessing.OFF:
+            return element
+        words = array.array("I", taken).tobytes()
+        content = self._content(element)
+        return element, Witness(start, len(samples), order.tobytes(), words, content)
+
+    def _samples(self, indices: Sequence[int], start: int) -> tuple[list[Any], list[int]]:
+        if self._transform is None:
+            records = (self._read(index, start + at) for at, index in enumerate(indices))
+            return [owned(record) for record in records], [0] * len(indices)
+        return self._transformed(indices, start, self._transform)
+
+    def _transformed(
+        self, indices: Sequence[int], start: int, transform: Transform
+    ) -> tuple[list[Any], list[int]]:
+        samples: list[Any] = []
+        taken: list[int] = []
+        generator = self._generators.take()
+        rng, bits = generator.generator, generator.bit_generator
+        idle = sys.getrefcount(rng), sys.getrefcount(bits)
+        for position, index in enumerate(indices, start):
+            record = owned(self._read(index, position))
+            generator.reset(position)
+            try:
+                sample = transform(record, rng)
+            except Exception as error:
+                message = f"the transform failed on {_place(index, position)}: {_describe(error)}"
+                raise SampleError(message, index, position) from error
+            if sample is None:
+                message = f"the transform returned None for {_place(index, position)}: {_NO_NONE}"
+                raise SampleError(message, index, position)
+            samples.append(sample)
+            taken.append(generator.taken())
+            if (sys.getrefcount(rng), sys.getrefcount(bits)) > idle:
+                # Somebody kept the generator; it must not move under them.
+                generator = self._generators.fresh()
+                rng, bits = generator.generator, generator.bit_generator
+                idle = sys.getrefcount(rng), sys.getrefcount(bits)
+        self._generators.give_back(generator)
+        return samples, taken
+
+    def _read(self, index: int, position: int) -> Any:
+        try:
+            record = self._source[index]
+        except Exception as error:
+            message = f"the source failed on {_place(index, position)}: {_describe(error)}"
+            raise SampleError(message, index, position) from error
+        if record is None:
+            message = f"the source returned None for {_place(index, position)}: {_NO_NONE}"
+            raise SampleError(message, index, position)
+        return record
+
+    def _content(self, element: Any) -> bytes:
+        if self._witnessing is Witnessing.DRAWS:
+            return b""
+        try:
+            if self._plan.batch_size is None:
+                return np.uint64(sample_digest(element)).tobytes()
+            return batch_digests(element).tobytes()
+        except Exception:  # noqa: BLE001  # recording must not stop what it watches
+            return b""
+
+
+class _Generators:
+    """Idle generators of one seed; taking and giving back are atomic, so threads may share it."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._idle: list[PositionGenerator] = []
+
+    def take(self) -> PositionGenerator:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self.fresh()
+
+    def fresh(self) -> PositionGenerator:
+        return PositionGenerator(self._seed)
+
+    def give_back(self, generator: PositionGenerator) -> None:
+        self._idle.append(generator)
+
+    def __reduce__(self) -> tuple[type[_Generators], tuple[int]]:
+        return type(self), (self._seed,)
+
+
+def _batch(samples: Sequence[Any], indices: Sequence[int]) -> Any:
+    try:
+        return stack(samples)
+    except Exception as error:
+        message = f"records {list(indices)} do not fit into one batch: {_describe(error)}"
+        raise BatchError(message) from error
+
+
+def _place(index: int, position: int) -> str:
+    return f"record {index} (position {position} of the stream)"
+
+
+def _describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
