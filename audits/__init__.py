@@ -2,16 +2,15 @@
 
 What happens, in the order of a question's way:
 
-    engine       opens the runs, pairs their streams, asks, and puts the answer together
-    compare      two streams: their rows side by side, counted by kind of difference
-    columns      values of a stream as arrays; strings stand as codes
-    alignment    which row of one run is which row of the other
-    batches      what a batch is, where labels are only labels
-    verdict      the first verdict that fits
-    view         one stream of one run, as the rules see it
-    rule         what a rule is, and where rules are found
-    statistics   the one error chance, and the tests that keep it
-    rules/       one rule, one file, one name
+    engine, streams, difference   open the runs, pair their streams, put the answer together
+    headers                       what is told before a row is read
+    view, columns, pairs          one stream of one run as arrays; two of them side by side
+    alignment, batches, compare   which row is which; what a batch is; rows by kind of difference
+    verdict                       the first verdict that fits
+    rule, asking                  what a rule is, and where it is found; rules in causal order
+    explain, operations           one order made of another by what loaders do
+    measures/                     what rules measure
+    rules/                        one rule, one file, one name
 
 Nothing here runs recorded code, and nothing here imports a training framework.
 """

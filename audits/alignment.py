@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.integers import tally
+
 if TYPE_CHECKING:
     from detloader.audits.columns import Integers
 
@@ -105,8 +107,7 @@ def match_occurrences(keys_a: Integers, keys_b: Integers) -> tuple[Integers, Int
 
 
 def _pair_count(keys_a: Integers, keys_b: Integers) -> float:
-    values_a, counts_a = np.unique(keys_a, return_counts=True)
-    values_b, counts_b = np.unique(keys_b, return_counts=True)
+    (values_a, counts_a), (values_b, counts_b) = tally(keys_a), tally(keys_b)
     _, in_a, in_b = np.intersect1d(values_a, values_b, assume_unique=True, return_indices=True)
     return float(np.dot(counts_a[in_a].astype(np.float64), counts_b[in_b].astype(np.float64)))
 
@@ -125,8 +126,9 @@ def longest_increasing(values: Integers) -> int:
 def _common_subsequence(keys_a: Integers, keys_b: Integers) -> tuple[Integers, Integers]:
     """Give the rows of one longest common subsequence, in both runs."""
     places: dict[int, list[int]] = {}
-    for row in range(len(keys_b) - 1, -1, -1):  # descending: no two pairs of one row of a chain up
-        places.setdefault(int(keys_b[row]), []).append(row)
+    # Descending, so that no two pairs of one row of a follow each other in a chain.
+    for row, key in reversed([*enumerate(keys_b.tolist())]):
+        places.setdefault(key, []).append(row)
     tails: list[int] = []
     ends: list[tuple[int, int, object]] = []
     for row_a, key in enumerate(keys_a.tolist()):

@@ -20,7 +20,7 @@ __all__ = ["batch_spans", "batch_starts", "global_batches", "place_in_epoch"]
 
 def batch_starts(view: StreamView) -> Flags:
     """Tell row by row whether a batch of its rank begins there; shape (rows,)."""
-    order = np.lexsort((view.position, view.rank))
+    order = view.delivery_order()
     label, epoch, rank = view.compared["batch"].values[order], view.epoch[order], view.rank[order]
     starts = np.ones(view.rows, dtype=np.bool_)
     same_label = label[1:] == label[:-1]
@@ -52,7 +52,7 @@ def global_batches(view: StreamView) -> Integers:
         return _number(view.epoch, place_in_epoch(view))
     if view.ranks > 1:
         return _number(view.epoch, view.compared["batch"].values)
-    order = np.argsort(view.position, kind="stable")
+    order = view.delivery_order()
     label = np.empty(view.rows, np.int64)
     label[order] = np.cumsum(batch_starts(view)[order])
     return _number(view.epoch, label)
@@ -71,6 +71,12 @@ def place_in_epoch(view: StreamView) -> Integers:
 
 
 def _number(epoch: Integers, label: Integers) -> Integers:
+    """Number the distinct pairs, ascending."""
+    steps, inner = np.diff(epoch), np.diff(label)
+    if ((steps > 0) | ((steps == 0) & (inner >= 0))).all():
+        ascending = np.zeros(len(epoch), np.int64)
+        ascending[1:] = (steps != 0) | (inner != 0)
+        return np.cumsum(ascending)
     order = np.lexsort((label, epoch))
     fresh = np.zeros(len(order), dtype=np.int64)
     fresh[1:] = (np.diff(epoch[order]) != 0) | (np.diff(label[order]) != 0)

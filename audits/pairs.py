@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.batches import place_in_epoch
+from detloader.audits.integers import distinct
 from detloader.audits.view import StreamView, load_views
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _common_rows(a: StreamView, b: StreamView) -> tuple[StreamView, StreamView]:
 
     Ranks that are the same in both are cut one by one, for none waits for another.
     """
-    ranks = np.union1d(a.rank, b.rank)
+    ranks = np.union1d(distinct(a.rank), distinct(b.rank))
     if len(ranks) > 1 and a.declared("world_size") == b.declared("world_size"):
         limits = {int(rank): _limit(a, b, int(rank)) for rank in ranks}
         return _cut_ranks(a, limits), _cut_ranks(b, limits)

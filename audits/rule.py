@@ -20,7 +20,7 @@ import importlib
 import importlib.metadata
 import pkgutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
@@ -66,9 +66,10 @@ class Stage(IntEnum):
     RACE = 10
     RESUME = 11
     COVERAGE = 12
-    DRAWS = 13
-    CONTENT = 14
-    OUTPUT = 15
+    STREAMS = 13
+    DRAWS = 14
+    CONTENT = 15
+    OUTPUT = 16
 
 
 class CannotTell(Exception):  # noqa: N818 - an answer of a rule, not an error
@@ -101,15 +102,11 @@ class Known:
 
     Attributes:
         missing: codes of the records whose absence is explained.
-        multiplicity: whether it is explained how often records come.
-        order: whether the order is explained.
-        rules: names of the rules that found a fault.
+        drifted: codes of the records whose change of content is explained.
     """
 
     missing: Integers | None = None
-    multiplicity: bool = False
-    order: bool = False
-    rules: list[str] = field(default_factory=list)
+    drifted: Integers | None = None
 
 
 class CheckRun(Protocol):

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from detloader.audits.columns import Column, as_columns
+from detloader.audits.integers import distinct
 from detloader.audits.rule import CannotTell
 from detloader.manifest.schema import is_compared, is_stored
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from detloader.manifest.reader import Stream
 
 __all__ = ["StreamView", "load_views", "stored_columns"]
+
+RECORD_IDS = ("record", "asked")
+"""Columns of record IDs; where they are strings, they have one vocabulary."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,6 +38,7 @@ class StreamView:
         rank: shape (rows,), int64.
         position: shape (rows,), int64; place in the rank, in delivery order.
         compared: the other compared columns, by name.
+        named: other columns of record IDs that are strings, in the codes of `record`.
         selection: shape (rows,), int64; which rows of the whole stream these are.
         baseline: the run that this one is compared with; None in a check, and for the baseline.
     """
@@ -45,9 +50,11 @@ class StreamView:
     rank: Integers
     position: Integers
     compared: dict[str, Column]
+    named: dict[str, Column]
     selection: Integers
     baseline: StreamView | None = None
-    _loaded: dict[str, Column] = field(default_factory=dict)
+    # Columns of all rows of the stream, read when first asked for; selections share them.
+    _whole: dict[str, Column] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -57,12 +64,12 @@ class StreamView:
     @property
     def complete(self) -> bool:
         """Tell whether the recording holds the whole run."""
-        return self.stream.complete and self.rows == self.stream.rows
+        return self.stream.complete
 
     @property
     def ranks(self) -> int:
         """Count the ranks that delivered rows."""
-        return len(np.unique(self.rank))
+        return len(distinct(self.rank))
 
     def has(self, name: str) -> bool:
         """Tell whether the run recorded this column."""
@@ -76,6 +83,11 @@ class StreamView:
     def config(self, name: str) -> JsonValue:
         """Give an entry of the declared configuration, or None."""
         return (self.declared("config") or {}).get(name)
+
+    @property
+    def filters(self) -> bool:
+        """Tell whether the declared configuration has a filter."""
+        return any(name.startswith("filter") for name in self.declared("config") or {})
 
     def require(self, *names: str) -> None:
         """Make sure that columns were recorded, or fields declared.
@@ -98,19 +110,24 @@ class StreamView:
             return self.record
         if name in self.compared:
             return self.compared[name]
-        if name not in self._loaded:
-            part = self.stream.table([name])[name]
-            self._loaded[name] = as_columns([part])[0].take(self.selection)
-        return self._loaded[name]
+        if name not in self._whole:
+            (self._whole[name],) = as_columns([self.stream.table([name])[name]])
+        return self._whole[name].take(self.selection)
 
     def as_records(self, name: str) -> Column:
-        """Give a column of record IDs, in the codes of `record`; -1 is an unknown ID."""
+        """Give `record`, or another column of record IDs, in the codes of `record`.
+
+        Raises:
+            CannotTell: the IDs are of another type than those of `record`.
+        """
+        if name == "record":
+            return self.record
+        if name in self.named:
+            return self.named[name]
         column = self.column(name)
-        if self.record.vocabulary is None or column.vocabulary is None:
-            return column
-        known = {text: code for code, text in enumerate(self.record.vocabulary.to_pylist())}
-        codes = np.array([known.get(text, -1) for text in column.vocabulary.to_pylist()], np.int64)
-        return Column(codes[column.values], column.absent, column.vocabulary)
+        if column.vocabulary is not None or self.record.vocabulary is not None:
+            raise CannotTell(f"{name}, as IDs of the type that record has")
+        return column
 
     def identify(self, codes: Integers) -> list[RecordId]:
         """Give the record IDs that codes stand for."""
@@ -129,9 +146,16 @@ class StreamView:
             rank=self.rank[rows],
             position=self.position[rows],
             compared={name: column.take(rows) for name, column in self.compared.items()},
+            named={name: column.take(rows) for name, column in self.named.items()},
             selection=self.selection[rows],
-            _loaded={},
         )
+
+    def delivery_order(self) -> Integers:
+        """Give the rows rank by rank, each in delivery order; shape (rows,), int64."""
+        if self.ranks < 2 and bool((np.diff(self.position) > 0).all()):  # noqa: PLR2004
+            return np.arange(self.rows)
+        order: Integers = np.lexsort((self.position, self.rank))
+        return order
 
     def by_epoch(self) -> Iterator[tuple[int, Integers]]:
         """Give the rows of each epoch, in canonical order."""
@@ -160,19 +184,33 @@ def load_views(sources: Sequence[tuple[str, Stream]]) -> list[StreamView]:
     Args:
         sources: for each view the path of its run, and its stream.
     """
-    tables = [
-        stream.table([name for name in stored_columns(stream) if is_compared(name)])
-        for _, stream in sources
-    ]
+    tables = [stream.table(_wanted(stream)) for _, stream in sources]
     columns: list[dict[str, Column]] = [{} for _ in tables]
-    for name in dict.fromkeys(name for table in tables for name in table.column_names):
-        holders = [place for place, table in enumerate(tables) if name in table.column_names]
-        loaded = as_columns([tables[place][name] for place in holders])
-        for place, column in zip(holders, loaded, strict=True):
+    names = dict.fromkeys(name for table in tables for name in table.column_names)
+    for group in [RECORD_IDS, *([name] for name in names if name not in RECORD_IDS)]:
+        holders = [
+            (place, name)
+            for place, table in enumerate(tables)
+            for name in group
+            if name in table.column_names
+        ]
+        loaded = as_columns([tables[place][name] for place, name in holders])
+        for (place, name), column in zip(holders, loaded, strict=True):
             columns[place][name] = column
     return [
         _make_view(path, stream, own) for (path, stream), own in zip(sources, columns, strict=True)
     ]
+
+
+def _wanted(stream: Stream) -> list[str]:
+    """Name the columns that are read at once: the compared ones, and IDs that share codes."""
+    types, stored = stream.columns, stored_columns(stream)
+    others = [
+        name
+        for name in RECORD_IDS
+        if name != "record" and name in stored and types[name] == types["record"] == "string"
+    ]
+    return [name for name in stored if is_compared(name)] + others
 
 
 def _make_view(path: str, stream: Stream, columns: dict[str, Column]) -> StreamView:
@@ -185,6 +223,7 @@ def _make_view(path: str, stream: Stream, columns: dict[str, Column]) -> StreamV
         epoch=np.zeros(len(record), np.int64) if epoch is None else epoch.values,
         rank=columns.pop("rank").values,
         position=columns.pop("position").values,
+        named={name: columns.pop(name) for name in RECORD_IDS if name in columns},
         compared=columns,
         selection=np.arange(len(record)),
     )

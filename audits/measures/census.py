@@ -1,0 +1,114 @@
+"""What each epoch delivered, held against the source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.measures.source import source_of
+from detloader.audits.rule import CannotTell
+
+if TYPE_CHECKING:
+    from detloader.audits.columns import Integers
+    from detloader.audits.measures.source import Source
+    from detloader.audits.view import StreamView
+    from detloader.findings import RecordId
+
+__all__ = ["Census", "EpochCount", "take_census"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EpochCount:
+    """What one epoch delivered.
+
+    Attributes:
+        epoch: its number.
+        rows: shape (delivered,), int64; its rows, in canonical order.
+        distinct: how many records it delivered.
+        missing: keys of the records that are known and did not come, ascending.
+    """
+
+    epoch: int
+    rows: Integers
+    distinct: int
+    missing: Integers
+
+    @property
+    def extra(self) -> int:
+        """Count the rows beyond one for each record."""
+        return len(self.rows) - self.distinct
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Census:
+    """What a run delivered, epoch by epoch.
+
+    Attributes:
+        view: the run.
+        size: records in the source.
+        keys: shape (rows,), int64, from 0; a number for the record of each row.
+        codes: shape (keys,), int64; the record code of each key, -1 where it is unknown.
+        source: where rows stand in the source; then keys are positions. None where unknown.
+        epochs: in ascending order.
+    """
+
+    view: StreamView
+    size: int
+    keys: Integers
+    codes: Integers
+    source: Source | None
+    epochs: list[EpochCount]
+
+    def lost(self, epoch: EpochCount) -> int:
+        """Count the records that an epoch did not deliver."""
+        return self.size - epoch.distinct
+
+    def never(self) -> Integers:
+        """Give the keys that no epoch delivered."""
+        present = np.zeros(len(self.codes), dtype=np.bool_)
+        present[self.keys] = True
+        return np.flatnonzero(~present)
+
+    def name(self, keys: Integers) -> list[RecordId]:
+        """Give record IDs; the source position where the ID is unknown."""
+        if self.source is not None:
+            return self.source.name(self.view, keys)
+        return self.view.identify(self.codes[keys])
+
+    def known_codes(self, keys: Integers) -> Integers:
+        """Give the record codes of keys, as far as they are known."""
+        codes = self.codes[keys]
+        return codes[codes >= 0]
+
+
+def take_census(view: StreamView) -> Census:
+    """Count what each epoch delivered.
+
+    Where source positions are unknown, the known records are those that came in any
+    epoch, or in the baseline.
+
+    Raises:
+        CannotTell: the size of the source is unknown.
+    """
+    view.require("source_size")
+    size = int(view.declared("source_size"))
+    source: Source | None = None
+    try:
+        source = source_of(view)
+        keys, codes = source.positions, source.codes
+    except CannotTell:
+        records = view.record.values
+        if view.baseline is not None:
+            records = np.concatenate([records, view.baseline.record.values])
+        codes, inverse = np.unique(records, return_inverse=True)
+        keys = inverse[: view.rows]
+    epochs = [_count(epoch, rows, keys, len(codes)) for epoch, rows in view.by_epoch()]
+    return Census(view, size, keys, codes, source, epochs)
+
+
+def _count(epoch: int, rows: Integers, keys: Integers, known: int) -> EpochCount:
+    present = np.zeros(known, dtype=np.bool_)
+    present[keys[rows]] = True
+    return EpochCount(epoch, rows, int(present.sum()), np.flatnonzero(~present))

@@ -1,0 +1,100 @@
+"""What a run may lose without a fault: dropped batches, early stops, chance."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.batches import global_batches
+from detloader.audits.integers import tally
+from detloader.audits.measures.statistics import is_impossible, log_choose
+from detloader.audits.rule import CannotTell
+
+if TYPE_CHECKING:
+    from detloader.audits.columns import Integers
+    from detloader.audits.view import StreamView
+
+__all__ = ["full_epochs", "is_chance", "loss_by_batches", "observed_batch_size"]
+
+
+def observed_batch_size(view: StreamView) -> int | None:
+    """Give the declared rows of a batch, or those of the largest; None without batches."""
+    declared: int | None = view.declared("batch_size")
+    if declared is not None or not view.has("batch") or not view.rows:
+        return declared
+    return int(tally(global_batches(view))[1].max())
+
+
+def loss_by_batches(view: StreamView) -> int | None:
+    """Give the most records that dropping partial batches can lose in one epoch.
+
+    Each worker of each rank may batch for itself, and ranks may be evened out. What is
+    undeclared may have been done; None where the size of a batch is unknown.
+    """
+    if view.declared("drop_remainder") is False or _has_partial_batch(view):
+        return 0
+    size = observed_batch_size(view)
+    if size is None:
+        return None
+    batchers = view.ranks * max(view.declared("workers") or 1, 1)
+    return batchers * (size - 1) + view.ranks - 1
+
+
+def _has_partial_batch(view: StreamView) -> bool:
+    """Tell whether some batch is not full, so that partial batches are not dropped."""
+    if not view.has("batch") or not view.rows:
+        return False
+    rows = tally(global_batches(view))[1]
+    return int(rows.min()) < int(rows.max())
+
+
+def full_epochs(view: StreamView) -> int:
+    """Count the epochs that were not cut short; passes, where the run has no epochs."""
+    if not view.has("epoch"):
+        counts = tally(view.record.values)[1]
+        return min(int(counts.min()), 2) if len(counts) else 0
+    rows = tally(view.epoch)[1]
+    return len(rows) - int(len(rows) > 1 and rows[-1] < rows[0])
+
+
+def is_chance(view: StreamView, size: int, codes: Integers | None, lost: int) -> bool:
+    """Tell whether draws with replacement may have left out so many records by chance.
+
+    The records should have had the share that declared weights, or else the baseline, give
+    them. That it is just these that never came is one of many ways to lose so many.
+
+    Args:
+        view: a run that draws with replacement.
+        size: records in the source.
+        codes: shape (lost,), int64; the records that never came, where they are known.
+        lost: how many they are.
+
+    Raises:
+        CannotTell: it is not known how often they should have come.
+    """
+    if codes is None or (view.declared("weights") is None and view.baseline is None):
+        raise CannotTell("weights, by record")
+    ways = log_choose(size, lost)
+    if view.declared("weights") is None:
+        return not is_impossible(_log_chance_beside_baseline(view, codes) + ways)
+    share = min(_declared_share(view, codes), 1 - 1e-12)
+    return not is_impossible(view.rows * math.log1p(-share) + ways)
+
+
+def _declared_share(view: StreamView, codes: Integers) -> float:
+    weights: list[float] | dict[str, float] = view.declared("weights")
+    names = view.identify(codes)
+    if isinstance(weights, dict):
+        return sum(weights.get(str(name), 0.0) for name in names) / (sum(weights.values()) or 1)
+    placed = [name for name in names if isinstance(name, int) and 0 <= name < len(weights)]
+    return sum(weights[name] for name in placed) / (sum(weights) or 1)
+
+
+def _log_chance_beside_baseline(view: StreamView, codes: Integers) -> float:
+    """Give the logarithm of the chance that all draws of these records fall to the baseline."""
+    assert view.baseline is not None
+    drawn = int(np.isin(view.baseline.record.values, codes).sum())
+    both = view.baseline.rows + view.rows
+    return log_choose(view.baseline.rows, drawn) - log_choose(both, drawn)

@@ -1,0 +1,172 @@
+"""Judging passes: which contiguous parts explain them, and how sure that is.
+
+Four forms are told apart: parts that keep their order, merged; the source's own
+order with its tail missing; a shuffle that never has the tail; and draws that
+never hit it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from detloader.audits.measures.losses import observed_batch_size
+from detloader.audits.measures.source import is_source_order_of_baseline
+from detloader.audits.measures.statistics import is_impossible
+from detloader.audits.rule import CannotTell
+from detloader.findings import Severity
+
+if TYPE_CHECKING:
+    from detloader.audits.measures.partitions import Passes
+    from detloader.audits.measures.source import Source
+    from detloader.audits.view import StreamView
+
+__all__ = ["Parts", "explain_passes"]
+
+LIKELY = 1e-3
+"""Chance of the order, without a dropped tail, at which the declared worker count is believed."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Parts:
+    """Part counts that explain passes, and how sure that is.
+
+    Attributes:
+        counts: every worker count that fits, ascending.
+        kind: "merge", "tail", "shuffle" or "draws".
+        severity: of the finding.
+        undecidable: whether something else explains the passes as well.
+        log_chance: logarithm of the chance that a fair order looks like this, where one is meant.
+    """
+
+    counts: list[int]
+    kind: str
+    severity: Severity = Severity.FAIL
+    undecidable: bool = False
+    log_chance: float | None = None
+
+
+def explain_passes(view: StreamView, source: Source, passes: Passes) -> Parts | None:
+    """Give the part counts that explain passes; None where none does, or something else does.
+
+    Raises:
+        CannotTell: chance, or an early stop, may have done the same.
+    """
+    if not passes.finite:
+        return _explain_draws(view, passes) if passes.tail else None
+    if not passes.tail:
+        return _explain_merge_of_all(view, source, passes)
+    if passes.in_source_order:
+        return _explain_tail(view, passes)
+    counts = passes.merge_counts()
+    return _explain_merge(view, passes, counts) if counts else _explain_shuffle(view, passes)
+
+
+def _explain_merge(view: StreamView, passes: Passes, counts: list[int]) -> Parts | None:
+    """Judge a merge of parts in order, the tail dropped."""
+    fewest = counts[0]
+    tested = len(passes.tail_counts())
+    log_chance = passes.log_chance_of_merge(fewest)
+    if _is_shuffled(view):
+        log_chance += passes.log_chance_of_tail()
+        if not is_impossible(log_chance, tested):
+            raise CannotTell("more rows: a shuffle may do the same by chance")
+        return Parts(counts, "merge", log_chance=log_chance)
+    if fewest == passes.kept:  # parts of one record: any order fits
+        if _workers(view) not in counts or _is_whole_batches(view, passes):
+            return None
+        severity = Severity.WARN if view.baseline is None else Severity.FAIL
+        return Parts(counts, "merge", severity, undecidable=True)
+    if _is_whole_batches(view, passes) and not is_impossible(log_chance, tested):
+        return Parts(counts, "merge", Severity.WARN, undecidable=True)
+    return Parts(counts, "merge")
+
+
+def _explain_tail(view: StreamView, passes: Passes) -> Parts | None:
+    """Judge the source order with its tail missing, which one worker explains as well."""
+    counts = passes.tail_counts()
+    if _workers(view) not in counts or _is_whole_batches(view, passes):
+        return None
+    if len(passes.orders) == 1 and view.baseline is None:
+        raise CannotTell("an order that is not the source's, or at least 2 epochs")
+    return Parts(counts, "tail", Severity.WARN, undecidable=True)
+
+
+def _explain_shuffle(view: StreamView, passes: Passes) -> Parts | None:
+    """Judge passes in any order of which each lacks the same tail."""
+    counts = passes.tail_counts()
+    explained = _is_whole_batches(view, passes) or view.filters
+    if not _is_shuffled(view) or _workers(view) not in counts or explained:
+        return None
+    if view.declared("num_samples") == passes.kept:
+        return None
+    log_chance = passes.log_chance_of_tail()
+    if not is_impossible(log_chance):
+        raise CannotTell("more epochs: a shuffle may drop the same records by chance")
+    return Parts(counts, "shuffle", log_chance=log_chance)
+
+
+def _explain_draws(view: StreamView, passes: Passes) -> Parts | None:
+    """Judge draws that never hit the tail."""
+    counts = [count for count in passes.tail_counts() if passes.size // count > 1]
+    workers = _workers(view)
+    if not counts or view.filters:
+        return None
+    if workers is not None and workers not in counts:
+        return None
+    share = _share_of_tail(view, passes)
+    if share <= 0:
+        return None
+    log_chance = passes.rows * math.log1p(-share)
+    if not is_impossible(log_chance):
+        raise CannotTell("more rows: draws may miss these records by chance")
+    if workers is None:
+        return Parts(counts, "draws", Severity.WARN, undecidable=True, log_chance=log_chance)
+    return Parts(counts, "draws", log_chance=log_chance)
+
+
+def _share_of_tail(view: StreamView, passes: Passes) -> float:
+    """Give the share of draws that the tail should have: the declared or the equal one."""
+    equal = passes.tail / passes.size
+    weights = view.declared("weights")
+    if not isinstance(weights, list) or len(weights) != passes.size or sum(weights) <= 0:
+        return equal
+    return min(equal, sum(weights[passes.kept :]) / sum(weights))
+
+
+def _explain_merge_of_all(view: StreamView, source: Source, passes: Passes) -> Parts | None:
+    """Judge a merge of parts that drops nothing: the baseline must be in source order."""
+    if passes.in_source_order or not is_source_order_of_baseline(view, source):
+        return None
+    if view.declared("deterministic") is False or view.has("shard"):
+        return None
+    counts = [count for count in passes.merge_counts() if count < passes.kept]
+    workers = _workers(view)
+    for parts in [workers, *counts] if workers in counts else counts:
+        assert parts is not None
+        sure = is_impossible(passes.log_chance_of_places(parts), len(counts))
+        likely = parts == workers and passes.log_chance_of_merge(parts) < math.log(LIKELY)
+        if (sure or likely) and passes.interleave(parts):
+            return Parts(counts, "merge")
+    return None
+
+
+def _is_shuffled(view: StreamView) -> bool:
+    """Tell whether another order than the source's may be meant; undeclared, it may."""
+    return view.declared("shuffle") is not False
+
+
+def _workers(view: StreamView) -> int | None:
+    workers: int | None = view.declared("workers")
+    return workers
+
+
+def _is_whole_batches(view: StreamView, passes: Passes) -> bool:
+    """Tell whether dropping the last, partial batch explains the tail."""
+    if view.declared("drop_remainder") is False:
+        return False
+    size = observed_batch_size(view)
+    if size is None:
+        return view.declared("drop_remainder") is True
+    return passes.tail == passes.size % size

@@ -1,0 +1,166 @@
+"""Remainders of epochs: which epochs lost one, or were filled up, and in which way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.integers import distinct
+from detloader.audits.measures.deliverers import deliverers_of
+from detloader.audits.measures.statistics import is_impossible, log_choose
+from detloader.audits.measures.tails import Shape, Tail, fixed_positions, lengths_of_padding, tails
+from detloader.audits.rule import CannotTell
+
+if TYPE_CHECKING:
+    from detloader.audits.columns import Integers
+    from detloader.audits.measures.census import Census, EpochCount
+    from detloader.audits.rule import Known
+    from detloader.audits.view import StreamView
+
+
+__all__ = ["Loss", "find_loss", "find_padding", "places_of_repeats"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Loss:
+    """Epochs that lose records in one way."""
+
+    tail: Tail
+    epochs: list[EpochCount]
+    never: Integers
+    fixed: bool
+
+
+def find_loss(census: Census, shape: Shape, known: Known) -> Loss | None:
+    """Find the epochs that lost a remainder, in the plainest way that explains one of them."""
+    lossy = [epoch for epoch in census.epochs if census.lost(epoch) > 0 and epoch.distinct]
+    lossy = [epoch for epoch in lossy if not _is_known(census, epoch, known)]
+    if not lossy:
+        return None
+    never = census.never() if len(lossy) == len(census.epochs) else np.zeros(0, np.int64)
+    fixed = len(lossy) > 1 and len(never) > 0 and _is_no_chance(census, lossy, never)
+    for tail in (*tails(shape), *_across_epochs(census, shape)):
+        epochs = [epoch for epoch in lossy if _fits(census, shape, tail, epoch)]
+        if epochs == census.epochs[-1:] and _is_early_stop(census, shape, tail):
+            continue
+        if epochs and not (fixed and not _is_a_tail(census, shape, tail, never)):
+            return Loss(tail, epochs, never, fixed)
+    return None
+
+
+def _is_known(census: Census, epoch: EpochCount, known: Known) -> bool:
+    codes = census.known_codes(epoch.missing)
+    return (
+        known.missing is not None and len(codes) > 0 and bool(np.isin(codes, known.missing).all())
+    )
+
+
+def _is_no_chance(census: Census, lossy: list[EpochCount], never: Integers) -> bool:
+    """Tell whether a shuffled remainder would not leave out the same records every time."""
+    if census.view.declared("shuffle") is False:
+        return True
+    each = sum(float(np.log(census.lost(epoch) / census.size)) for epoch in lossy)
+    return is_impossible(log_choose(census.size, len(never)) + len(never) * each)
+
+
+def _across_epochs(census: Census, shape: Shape) -> list[Tail]:
+    """Give the remainder of all epochs together, where batches go on from one to the next."""
+    if not shape.batch_size or len(census.epochs) < 2 or shape.ranks > 1:  # noqa: PLR2004
+        return []
+    if any(census.lost(epoch) for epoch in census.epochs[:-1]):
+        return []
+    cause = "Batches go on from epoch to epoch, and the last one of all is dropped."
+    left = len(census.epochs) * shape.size % shape.batch_size
+    return [Tail("batch across epochs", left, cause)]
+
+
+def _fits(census: Census, shape: Shape, tail: Tail, epoch: EpochCount) -> bool:
+    """Tell whether an epoch lost its records in this way."""
+    if tail.lost != census.lost(epoch):
+        return False
+    mine = census.view.take(epoch.rows)
+    if tail.explanation.startswith("batches") or tail.explanation == "batch":
+        even = np.unique(mine.rank, return_counts=True)[1] % (shape.batch_size or 1)
+        if even.any():
+            return False
+    if tail.explanation == "ranks" and len(set(np.unique(mine.rank, return_counts=True)[1])) > 1:
+        return False
+    if tail.explanation == "workers" and not _is_even_deal(mine):
+        return False
+    return census.view.declared("shuffle") is not False or _is_a_tail(
+        census, shape, tail, epoch.missing
+    )
+
+
+def _is_early_stop(census: Census, shape: Shape, tail: Tail) -> bool:
+    """Tell whether the last epoch of training was merely left a few batches before its end."""
+    view, last = census.view, census.epochs[-1]
+    if view.declared("purpose") == "eval" or tail.lost <= shape.loss_of_one_batcher:
+        return False
+    if len(census.epochs) > 1:
+        return True
+    whole = _whole_epoch(census)
+    if tail.explanation == "ranks" and whole is not None:
+        return False
+    if view.declared("shuffle") is False and census.source is not None:
+        return np.array_equal(census.keys[last.rows], np.arange(len(last.rows)))
+    if whole is not None:
+        records = view.record.values[last.rows]
+        return np.array_equal(records, whole[: len(records)])
+    raise CannotTell("a further epoch, for this one may have been left before its end")
+
+
+def _whole_epoch(census: Census) -> Integers | None:
+    """Give the baseline's records of the last epoch, where it delivered more of them."""
+    baseline, last = census.view.baseline, census.epochs[-1]
+    if baseline is None:
+        return None
+    records = baseline.record.values[baseline.epoch == last.epoch]
+    return records if len(distinct(records)) > last.distinct else None
+
+
+def _is_even_deal(view: StreamView) -> bool:
+    if not view.has("worker"):
+        return False
+    return len(np.unique(np.bincount(deliverers_of(view).of_row))) == 1
+
+
+def _is_a_tail(census: Census, shape: Shape, tail: Tail, missing: Integers) -> bool:
+    """Tell whether records are what the tail loses without a shuffle, as far as this is known."""
+    if census.source is None:
+        return census.view.declared("shuffle") is False
+    if shape.ranks > 1:  # how ranks and workers deal is not known
+        return True
+    return any(bool(np.isin(missing, lost).all()) for lost in fixed_positions(shape, tail))
+
+
+def find_padding(
+    view: StreamView, census: Census, shape: Shape
+) -> tuple[str, list[EpochCount]] | None:
+    """Find epochs that deliver everything, and fill up with records that came already."""
+    if "padding" in view.compared and census.epochs[0].extra:
+        return None
+    filled: list[EpochCount] = []
+    what = ""
+    lengths = lengths_of_padding(shape)
+    for epoch in census.epochs:
+        if census.lost(epoch) or epoch.extra not in lengths or not epoch.extra:
+            continue
+        repeats = places_of_repeats(census.keys[epoch.rows])
+        if len(repeats) < shape.size and repeats.min() >= len(epoch.rows) - _last(shape):
+            filled.append(epoch)
+            what = lengths[epoch.extra]
+    return (what, filled) if filled else None
+
+
+def places_of_repeats(keys: Integers) -> Integers:
+    """Give the places of rows whose record came before."""
+    again = np.ones(len(keys), dtype=np.bool_)
+    again[np.unique(keys, return_index=True)[1]] = False
+    return np.flatnonzero(again)
+
+
+def _last(shape: Shape) -> int:
+    return (shape.batch_size or 1) * shape.ranks

@@ -1,0 +1,123 @@
+"""Where the rows of a run stand in its source, as far as it can be known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.integers import distinct
+from detloader.audits.rule import CannotTell
+
+if TYPE_CHECKING:
+    from detloader.audits.columns import Integers
+    from detloader.audits.view import StreamView
+    from detloader.findings import RecordId
+
+__all__ = [
+    "Source",
+    "baseline_source",
+    "is_source_order_of_baseline",
+    "source_of",
+    "without_padding",
+]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Source:
+    """The source of a run, and which of its positions each row delivered.
+
+    Attributes:
+        size: records in the source.
+        positions: shape (rows,), int64; -1 where a row's record is not in the source.
+        codes: shape (size,), int64; the record code at each position, -1 where unknown.
+    """
+
+    size: int
+    positions: Integers
+    codes: Integers
+
+    def name(self, view: StreamView, positions: Integers) -> list[RecordId]:
+        """Give the record IDs at source positions; the position itself where unknown."""
+        codes = self.codes[positions]
+        if (codes < 0).any():
+            places: list[RecordId] = positions.tolist()
+            return places
+        return view.identify(codes)
+
+
+def without_padding(view: StreamView) -> StreamView:
+    """Leave out the rows that were added to even out ranks."""
+    if not view.has("padding"):
+        return view
+    padding = view.column("padding")
+    return view.take(~padding.values | padding.missing())
+
+
+def source_of(view: StreamView) -> Source:
+    """Place rows by the `index` column, or by record IDs that are source positions.
+
+    Raises:
+        CannotTell: the size of the source, or the positions, are unknown.
+    """
+    size = view.declared("source_size")
+    if size is None:
+        size = _size_of_baseline(view)
+    if view.has("index"):
+        return _by_index(view, int(size))
+    records = view.record.values
+    if view.record.vocabulary is not None or not _within(records, int(size)):
+        raise CannotTell("index")
+    return Source(int(size), records, np.arange(int(size)))
+
+
+def _size_of_baseline(view: StreamView) -> int:
+    baseline = view.baseline
+    if baseline is None or not baseline.complete:
+        raise CannotTell("source_size")
+    declared = baseline.declared("source_size")
+    if declared is not None:
+        return int(declared)
+    records = distinct(baseline.record.values)
+    if baseline.record.vocabulary is not None or not _within(records, len(records)):
+        raise CannotTell("source_size")
+    return len(records)
+
+
+def _by_index(view: StreamView, size: int) -> Source:
+    index = view.column("index")
+    if index.vocabulary is not None or index.missing().any() or not _within(index.values, size):
+        raise CannotTell("index")
+    positions = index.values.astype(np.int64)
+    codes = np.full(size, -1, np.int64)
+    codes[positions] = view.record.values
+    return Source(size, positions, codes)
+
+
+def _within(values: Integers, size: int) -> bool:
+    return not len(values) or (int(values.min()) >= 0 and int(values.max()) < size)
+
+
+def baseline_source(view: StreamView) -> Source | None:
+    """Place rows by a baseline that was declared to be in source order; None without one."""
+    baseline = view.baseline
+    if baseline is None or baseline.declared("shuffle") is not False or not baseline.complete:
+        return None
+    order = next(rows for _, rows in baseline.by_epoch())
+    codes = baseline.record.values[order]
+    values, firsts = np.unique(codes, return_index=True)
+    if len(values) < len(codes):
+        return None
+    place = np.searchsorted(values, view.record.values)
+    place[place == len(values)] = 0
+    positions = np.where(values[place] == view.record.values, firsts[place], -1)
+    return Source(len(codes), positions.astype(np.int64), codes)
+
+
+def is_source_order_of_baseline(view: StreamView, source: Source) -> bool:
+    """Tell whether the baseline's first epoch is the source, in its order."""
+    if view.baseline is None:
+        return False
+    first = next(rows for _, rows in view.baseline.by_epoch())
+    return np.array_equal(view.baseline.record.values[first], source.codes)

@@ -1,0 +1,194 @@
+"""Draws by weight: what was declared, what came, and how likely that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.integers import are_distinct
+from detloader.audits.measures.statistics import chance_of_shares
+from detloader.audits.rule import CannotTell
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from detloader.audits.columns import Integers
+    from detloader.audits.view import StreamView
+    from detloader.findings import JsonValue, RecordId
+
+__all__ = [
+    "SHOWN",
+    "Draws",
+    "chance",
+    "collect_draws",
+    "groups_of",
+    "largest_ratio",
+    "place_weights",
+    "read_weights",
+    "show_draws",
+    "without",
+]
+
+GROUPS = 10
+"""Groups of records of like weight that are tested."""
+
+SHOWN = 20
+"""Records that the evidence names."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Draws:
+    """What was drawn, and what should have been; records stand in the order of the weights.
+
+    Attributes:
+        names: IDs of the records.
+        weights: shape (records,), float64; they sum to 1.
+        counts: shape (records,), int64; times each came, in sequences that do not repeat.
+        lengths: rows of each such sequence.
+        repeats: whether a record comes twice in one of them.
+    """
+
+    names: list[RecordId]
+    weights: npt.NDArray[np.float64]
+    counts: Integers
+    lengths: list[int]
+    repeats: bool
+
+    @property
+    def rows(self) -> int:
+        """Count the draws."""
+        return sum(self.lengths)
+
+    @property
+    def realised(self) -> npt.NDArray[np.float64]:
+        """Give the share of each record."""
+        shares: npt.NDArray[np.float64] = self.counts / max(self.rows, 1)
+        return shares
+
+
+def read_weights(view: StreamView) -> tuple[npt.NDArray[np.float64], list[RecordId], Integers]:
+    """Give the weights, the records that they belong to, and which of them each row is."""
+    weights, names, places = place_weights(view)
+    if len(places) and (places.min() < 0 or places.max() >= len(weights)):
+        raise CannotTell("a weight for each record")
+    return weights, names, places
+
+
+def place_weights(view: StreamView) -> tuple[npt.NDArray[np.float64], list[RecordId], Integers]:
+    """Do the same where rows may have a record without a weight: its place lies outside."""
+    declared = view.declared("weights")
+    if isinstance(declared, list):
+        places = _positions(view)
+        names: list[RecordId] = [*range(len(declared))]
+        weights = np.array(declared, np.float64)
+    else:
+        place = {name: number for number, name in enumerate(declared)}
+        codes, inverse = np.unique(view.record.values, return_inverse=True)
+        texts = [str(name) for name in view.identify(codes)]
+        places = np.array([place.get(text, -1) for text in texts], np.int64)[inverse]
+        names = [*declared] if view.record.vocabulary is not None else [int(n) for n in declared]
+        weights = np.array([*declared.values()], np.float64)
+    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
+        raise CannotTell("weights that can be shares")
+    return weights, names, places
+
+
+def _positions(view: StreamView) -> Integers:
+    if view.has("index"):
+        index = view.column("index")
+        if index.vocabulary is None and not index.missing().any():
+            positions: Integers = index.values.astype(np.int64)
+            return positions
+    if view.record.vocabulary is not None:
+        raise CannotTell("index")
+    return view.record.values
+
+
+def collect_draws(
+    view: StreamView,
+    weights: npt.NDArray[np.float64],
+    names: list[RecordId],
+    places: Integers,
+) -> Draws:
+    """Count draws; a sequence that several ranks or epochs share is evidence once."""
+    sequences: dict[bytes, Integers] = {}
+    for _, of_rank in view.by_rank():
+        mine, epoch = places[of_rank], view.epoch[of_rank]
+        starts = np.flatnonzero(np.diff(epoch)) + 1
+        sequences |= {part.tobytes(): part for part in np.split(mine, starts)}
+    parts = list(sequences.values())
+    return Draws(
+        names=names,
+        weights=weights / weights.sum(),
+        counts=np.bincount(np.concatenate(parts), minlength=len(weights)),
+        lengths=[len(part) for part in parts],
+        repeats=not all(are_distinct(part) for part in parts),
+    )
+
+
+def without(view: StreamView, draws: Draws, missing: Integers | None) -> Draws:
+    """Leave out the records of which it is known already that they never come."""
+    if missing is None:
+        return draws
+    gone = {str(name) for name in view.identify(missing)}
+    kept = np.array([str(name) not in gone for name in draws.names]) | (draws.counts > 0)
+    weights = draws.weights[kept]
+    return replace(
+        draws,
+        names=[name for name, keep in zip(draws.names, kept, strict=True) if keep],
+        weights=weights / weights.sum(),
+        counts=draws.counts[kept],
+    )
+
+
+def groups_of(draws: Draws) -> tuple[list[Integers], list[Integers]]:
+    """Group records of equal or similar weight, and neighbours in the source."""
+    records = np.arange(len(draws.weights))
+    return _pool(draws), np.array_split(records, min(GROUPS, len(records)))
+
+
+def _pool(draws: Draws) -> list[Integers]:
+    order = np.argsort(draws.weights, kind="stable")
+    ordered = draws.weights[order]
+    borders = np.flatnonzero(np.diff(ordered)) + 1
+    if len(borders) < GROUPS:
+        return np.split(order, borders)
+    return np.array_split(order, GROUPS)
+
+
+def chance(draws: Draws, pools: list[Integers], shares: npt.NDArray[np.float64]) -> float:
+    """Give the chance of counts so far from shares, tested pool by pool."""
+    counts = np.array([draws.counts[pool].sum() for pool in pools])
+    return chance_of_shares(counts, np.array([shares[pool].sum() for pool in pools]))
+
+
+def largest_ratio(draws: Draws) -> tuple[int, float]:
+    """Give the record whose shares are furthest apart, and their ratio."""
+    came = (draws.counts > 0) & (draws.weights > 0)
+    if not came.any():
+        return 0, 1.0
+    distance = np.abs(
+        np.log(draws.realised, out=np.zeros(len(came)), where=came)
+        - np.log(draws.weights, out=np.zeros(len(came)), where=came)
+    )
+    worst = int(np.argmax(np.where(came, distance, -1)))
+    return worst, float(np.exp(distance[worst]))
+
+
+def show_draws(draws: Draws) -> dict[str, JsonValue]:
+    """Give the evidence that every finding about weights has."""
+    furthest = np.argsort(-np.abs(draws.realised - draws.weights), kind="stable")[:SHOWN]
+    return {
+        "draws": draws.rows,
+        "records": [
+            {
+                "record": draws.names[place],
+                "declared": float(draws.weights[place]),
+                "realised": float(draws.realised[place]),
+            }
+            for place in furthest
+        ],
+        "effect": largest_ratio(draws)[1],
+    }

@@ -1,0 +1,209 @@
+"""The same record holds other bytes.
+
+## What it catches
+
+A record whose raw bytes, or whose delivered content under equal draws, are not
+the same in each epoch of a run, or not the same in two runs.
+
+## Why it hurts
+
+Order and seeds are equal, and the model still trains on other data. Nothing in
+a log of the order shows it.
+
+## Example
+
+Record 3 was fixed upstream between two runs under the same name:
+
+    record  raw of run a  raw of run b
+    2       33823645      33823645
+    3       96177093      88820654
+
+## How to mend it
+
+Pin the revision of the data and check it by digest. A file handle that was
+opened before workers were forked is read by all of them at one position: open
+it in the worker. A cached array that a transform changes in place must be
+copied first.
+
+## Evidence
+
+- `column`: "raw" or "content".
+- `records`: IDs of records that changed, 20 at most; `records_count`: all of them.
+- `rows`: delivered rows whose bytes are not those of the baseline, or of the
+  record's first delivery.
+- `epochs`, `workers`: where these rows were delivered; workers only where recorded.
+
+## Limits
+
+Needs `raw`, or `content`. Where draws were not recorded, other content may be
+another augmentation: then it speaks only in evaluations, where both runs declare one
+seed, where at most one record in twenty changed within a run or one row in four
+between runs, or where records that came more than once show that content is fixed.
+Where records merely have each other's bytes, the source is enumerated
+otherwise, which is not this rule.
+
+## Seen in
+
+huggingface/datasets#3792, #5039, #4788 (changed upstream); h5py handles over
+fork; in-place transforms on cached arrays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.integers import are_distinct, distinct, tally
+from detloader.audits.rule import CannotTell, Example, Fault, Stage
+from detloader.findings import Severity
+
+if TYPE_CHECKING:
+    from detloader.audits.columns import Column, Flags, Integers
+    from detloader.audits.compare import Comparison
+    from detloader.audits.rule import Known
+    from detloader.audits.view import StreamView
+    from detloader.findings import JsonValue
+
+__all__ = ["EXAMPLE", "STAGE", "check_run", "compare_runs"]
+
+STAGE = Stage.CONTENT
+
+EXAMPLE = Example(
+    baseline={"record": [0, 1, 2, 3], "raw": [70, 71, 72, 73]},
+    faulty={"record": [0, 1, 2, 3], "raw": [70, 71, 72, 99]},
+    mended={"record": [1, 0, 2, 3], "raw": [71, 70, 72, 73]},
+    declared={"shuffle": False, "source_size": 4},
+)
+
+FEW = 0.05
+"""Share of records up to which changes in a run are faults although draws are unknown."""
+
+FEW_BETWEEN_RUNS = 0.25
+"""Share of rows up to which changes between runs are, for a seeded augmentation is in all rows."""
+
+SHOWN = 20
+"""Records that the evidence names."""
+
+
+def check_run(view: StreamView, known: Known) -> list[Fault]:
+    """Find records whose bytes change within the run."""
+    column = "raw" if view.has("raw") else "content"
+    if not view.has(column):
+        raise CannotTell("raw or content")
+    other = _unlike_first(view, column)
+    if not other.any():
+        return []
+    changed = distinct(view.record.values[other])
+    fixed = view.has("draws") or view.declared("purpose") == "eval"
+    if column == "content" and not fixed and not _are_few(view, changed):
+        raise CannotTell("draws")
+    known.drifted = changed
+    return [
+        _fault(
+            view,
+            column,
+            np.flatnonzero(other),
+            cause="The bytes of a record change while the run is going on.",
+            where="later deliveries differ from the first",
+        )
+    ]
+
+
+def _unlike_first(view: StreamView, name: str) -> Flags:
+    """Tell which rows hold other bytes than the first row of the same record and draws."""
+    column = view.column(name)
+    keys = [view.record.values]
+    if name == "content" and view.has("draws"):
+        draws = view.column("draws")
+        keys = [draws.values, draws.missing(), *keys]
+    order = np.lexsort([np.arange(view.rows), *keys])
+    fresh = np.ones(view.rows, dtype=np.bool_)
+    fresh[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
+    first = order[np.maximum.accumulate(np.where(fresh, np.arange(view.rows), 0))]
+    other = np.zeros(view.rows, dtype=np.bool_)
+    other[order] = ~column.take(order).equals(column.take(first))
+    return other & ~column.missing()
+
+
+def _are_few(view: StreamView, changed: Integers) -> bool:
+    counts = tally(view.record.values)[1]
+    return len(changed) <= FEW * int((counts > 1).sum())
+
+
+def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
+    """Find records whose bytes differ between two runs."""
+    a, b, alignment = comparison.a, comparison.b, comparison.alignment
+    column = "raw" if "raw" in a.compared else "content"
+    if column not in a.compared:
+        raise CannotTell("raw or content")
+    rows_a, rows_b = alignment.rows_a[comparison.drifted], alignment.rows_b[comparison.drifted]
+    if known.drifted is not None:
+        fresh = ~np.isin(b.record.values[rows_b], known.drifted)
+        rows_a, rows_b = rows_a[fresh], rows_b[fresh]
+    if not len(rows_b):
+        return []
+    if (
+        column == "raw"
+        and a.compared["raw"].take(rows_a).equals(b.compared["raw"].take(rows_b)).all()
+    ):
+        column = "content"
+    if _have_each_others_bytes(a.compared[column].take(rows_a), b.compared[column].take(rows_b)):
+        return []
+    if column == "content" and "draws" not in a.compared and not _is_fixed(comparison):
+        raise CannotTell("draws")
+    return [
+        _fault(
+            b,
+            column,
+            rows_b,
+            cause="The source, or how it is read, gives other bytes for the same records.",
+            where="the baseline has other bytes",
+        )
+    ]
+
+
+def _have_each_others_bytes(a: Column, b: Column) -> bool:
+    """Tell whether most changed records hold what other changed records held."""
+    return len(b.values) > 1 and np.isin(b.values, a.values).mean() > 0.5  # noqa: PLR2004
+
+
+def _is_fixed(comparison: Comparison) -> bool:
+    """Tell whether content does not depend on draws, or draws must be the same."""
+    a, b = comparison.a, comparison.b
+    if a.declared("purpose") == b.declared("purpose") == "eval":
+        return True
+    if a.declared("seed") is not None and a.declared("seed") == b.declared("seed"):
+        return True
+    if comparison.drifted.mean() <= FEW_BETWEEN_RUNS:
+        return True
+    repeats = not are_distinct(comparison.a.record.values)
+    return repeats and not (
+        _unlike_first(comparison.a, "content").any() or _unlike_first(comparison.b, "content").any()
+    )
+
+
+def _fault(view: StreamView, column: str, rows: Integers, *, cause: str, where: str) -> Fault:
+    records = distinct(view.record.values[rows])
+    named = view.identify(records[:SHOWN])
+    evidence: dict[str, JsonValue] = {
+        "column": column,
+        "records": [*named],
+        "records_count": len(records),
+        "rows": len(rows),
+        "epochs": distinct(view.epoch[rows])[:SHOWN].tolist(),
+    }
+    if view.has("worker"):
+        workers = view.column("worker").take(rows)
+        evidence["workers"] = [workers.show_value(value) for value in np.unique(workers.values)]
+    one = len(records) == 1
+    what, verb = ("Record", "has") if one else (f"{len(records)} records:", "have")
+    count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+    shown = ", ".join(map(str, named[:5])) + (", …" if len(records) > 5 else "")  # noqa: PLR2004
+    return Fault(
+        severity=Severity.FAIL,
+        message=f"{what} {shown} {verb} other {column} bytes in {count}: {where}.",
+        cause=cause,
+        evidence=evidence,
+        confirm=f"detloader show {view.path} --record {named[0]}",
+    )

@@ -1,0 +1,193 @@
+"""Records are replaced or skipped, or an epoch is empty.
+
+## What it catches
+
+A record that was asked for and another that came; records of the source, or of the
+baseline, that never come although nothing declared leaves them out; an epoch
+without rows between others.
+
+## Why it hurts
+
+Nothing fails: the loader takes the next record instead of an unreadable one, or a
+filter swallows it. A neighbour is seen twice, batches differ, and scores are over
+fewer records than reported.
+
+## Example
+
+Two unreadable records are replaced by others:
+
+    asked    0 1 2 3 4 5 6 7
+    record   0 1 2 5 4 5 6 6
+
+## How to mend it
+
+Let a failing read raise, or skip it in the open and count it. Repair the records that
+are named. A filter that is meant is declared as `config.filter`.
+
+## Evidence
+
+- `dropped`: IDs that never come, 1,000 at most; `dropped_count`: all of them.
+- `substituted`: row, epoch, asked and delivered ID, 20 at most; `substituted_count`.
+- `empty_epochs`: epochs without rows.
+- `rows`: rows of the run.
+
+## Limits
+
+Needs `asked`, or a complete run with `source_size` or a baseline. Silent about what
+a declared `drop_remainder` can lose in each epoch, unless the same records are lost in
+so many shuffled epochs that chance is excluded; about runs that draw with replacement,
+where chance may leave a record out; about declared filters; and about a last epoch
+that is cut short. One shuffled epoch alone may have been stopped early: cannot tell.
+
+## Seen in
+
+lucidrains/DALLE-pytorch#195; pytorch/pytorch#1137; video2dataset#179.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.integers import distinct, lacking
+from detloader.audits.measures.holes import SHOWN, find_hole, is_explained
+from detloader.audits.measures.source import without_padding
+from detloader.audits.rule import CannotTell, Example, Fault, Stage
+from detloader.findings import Severity
+
+if TYPE_CHECKING:
+    from detloader.audits.columns import Integers
+    from detloader.audits.measures.holes import Hole
+    from detloader.audits.rule import Known
+    from detloader.audits.view import StreamView
+    from detloader.findings import JsonValue, RecordId
+
+__all__ = ["EXAMPLE", "STAGE", "check_run"]
+
+STAGE = Stage.COVERAGE
+
+EXAMPLE = Example(
+    faulty={"asked": [0, 1, 2, 3, 4, 5], "record": [0, 1, 2, 5, 4, 5]},
+    mended={"asked": [0, 1, 2, 3, 4, 5], "record": [0, 1, 2, 3, 4, 5]},
+    declared={"shuffle": False, "source_size": 6},
+)
+
+SHOWN_ROWS = 20
+"""Substituted rows that the evidence shows."""
+
+
+def check_run(view: StreamView, known: Known) -> list[Fault]:
+    """Find records that were replaced or never came, and epochs without rows."""
+    rows = without_padding(view)
+    faults: list[Fault] = []
+    missing: list[str] = []
+    for find in (_find_substituted, _find_dropped, _find_empty_epochs):
+        try:
+            faults += find(rows, known)
+        except CannotTell as answer:
+            missing += answer.missing
+    if missing and not faults:
+        raise CannotTell(*missing)
+    return faults
+
+
+def _find_substituted(view: StreamView, known: Known) -> list[Fault]:
+    if not view.has("asked"):
+        return []
+    asked = view.as_records("asked")
+    rows = np.flatnonzero((asked.values != view.record.values) & ~asked.missing())
+    if not len(rows):
+        return []
+    lost = lacking(asked.values[rows], view.record.values)
+    _explain(known, lost)
+    shown = view.column("asked")
+    evidence = _evidence(view, view.identify(lost[:SHOWN]), len(lost)) | {
+        "substituted": [
+            {
+                "row": int(row),
+                "epoch": int(view.epoch[row]),
+                "asked": shown.show(int(row)),
+                "record": view.record.show(int(row)),
+            }
+            for row in rows[:SHOWN_ROWS]
+        ],
+        "substituted_count": len(rows),
+    }
+    first = int(rows[0])
+    return [
+        Fault(
+            severity=Severity.WARN if view.baseline is None else Severity.FAIL,
+            message=f"{len(rows)} {_rows(len(rows))} another record than was asked for, first in "
+            f"row {first}: {shown.show(first)} was asked for and {view.record.show(first)} came.",
+            cause="Records that cannot be read are silently replaced by others.",
+            evidence=evidence,
+            confirm=f"detloader show {view.path} --record {shown.show(first)}",
+        )
+    ]
+
+
+def _rows(count: int) -> str:
+    return "row holds" if count == 1 else "rows hold"
+
+
+def _find_dropped(view: StreamView, known: Known) -> list[Fault]:
+    hole = find_hole(view, known.missing)
+    if hole is None or view.filters:
+        return []
+    if view.declared("resume") is not None:
+        raise CannotTell("a run that was not resumed")
+    if not view.complete or not view.rows:
+        raise CannotTell("a complete run")
+    world_size = view.declared("world_size")
+    if world_size is not None and world_size > view.ranks:
+        raise CannotTell(f"all {world_size} ranks")
+    if is_explained(view, hole):
+        return []
+    _explain(known, hole.codes)
+    return [_dropped_fault(view, hole)]
+
+
+def _dropped_fault(view: StreamView, hole: Hole) -> Fault:
+    evaluated = view.declared("purpose") == "eval"
+    names = ", ".join(map(str, hole.names[:6])) + (", …" if hole.count > 6 else "")  # noqa: PLR2004
+    named = f"Record {names}" if hole.count == 1 else f"Records {names}"
+    who = named if hole.names else f"{hole.count} records"
+    verb = "comes" if hole.count == 1 else "come"
+    why = "the baseline delivers" if hole.by_baseline else f"the source of {hole.size} records has"
+    return Fault(
+        severity=Severity.FAIL if hole.by_baseline or evaluated else Severity.WARN,
+        message=f"{who} never {verb}, though {why} "
+        f"{'it' if hole.count == 1 else 'them'}: {hole.count} of {hole.size} records.",
+        cause="The loader skips records, and nothing that was declared accounts for it.",
+        evidence=_evidence(view, hole.names, hole.count),
+        confirm=f"detloader show {view.path} --record {hole.names[0]}" if hole.names else None,
+    )
+
+
+def _find_empty_epochs(view: StreamView, known: Known) -> list[Fault]:  # noqa: ARG001 - explains none
+    if not view.has("epoch") or not view.rows or view.declared("resume") is not None:
+        return []
+    present = distinct(view.epoch)
+    if int(present[-1] - present[0]) + 1 == len(present):
+        return []
+    between = np.arange(present[0], present[0] + min(present[-1] - present[0], 1_000_000))
+    empty = lacking(between, present)[:SHOWN]
+    delivered = view.baseline is not None and bool(np.isin(empty, view.baseline.epoch).any())
+    return [
+        Fault(
+            severity=Severity.FAIL if delivered else Severity.WARN,
+            message=f"No record comes in epoch {', '.join(map(str, empty[:6].tolist()))}.",
+            cause="An epoch ended before it began: the iterator was already exhausted.",
+            evidence=_evidence(view, [], 0) | {"empty_epochs": empty.tolist()},
+        )
+    ]
+
+
+def _explain(known: Known, codes: Integers | None) -> None:
+    if codes is not None:
+        known.missing = codes if known.missing is None else np.union1d(known.missing, codes)
+
+
+def _evidence(view: StreamView, dropped: list[RecordId], count: int) -> dict[str, JsonValue]:
+    return {"dropped": [*dropped], "dropped_count": count, "rows": view.rows}

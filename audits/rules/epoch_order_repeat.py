@@ -1,0 +1,189 @@
+"""Shuffling is on, and epochs have one and the same order.
+
+## What it catches
+
+Epochs of one run whose records come in exactly the same order, over all ranks
+or on single ranks, though the run declares a shuffle.
+
+## Why it hurts
+
+The model sees the same batches in the same sequence again and again. The first
+epoch looks random, so nobody looks twice; it is usually found months later.
+
+## Example
+
+A sampler derives its order from seed and epoch, and is never told the epoch:
+
+    epoch 0   4 0 3 1 2
+    epoch 1   4 0 3 1 2
+
+## How to mend it
+
+Call `set_epoch(epoch)` on the sampler before each epoch. Where the loader is
+built anew for each epoch, derive its seed from seed and epoch. In Keras, pass a
+data set that shuffles in each iteration instead of seeded arrays. Where one
+order for all epochs is meant, declare `order_policy` "fixed".
+
+## Evidence
+
+- `epochs`: groups of epochs that have one order.
+- `ranks`: the ranks on which they have; all of them where the whole order repeats.
+- `rows`: rows of such an epoch.
+- `seeds`: the seed that each of these epochs used, where a `seed` column tells.
+- `log10_chance`: decimal logarithm of the chance that a fair shuffle does this.
+
+## Limits
+
+Needs `epoch` with two epochs, and a declared `shuffle`. Epochs must be long
+enough: about twelve records, or three epochs of nine. An order made of blocks
+of neighbours counts as so many blocks, for only these were shuffled. Says
+nothing where the run is an evaluation, or declares `order_policy` "fixed" or a
+configuration with `reshuffle_each_iteration` or `reshuffle_each_epoch` false.
+
+## Seen in
+
+pytorch/pytorch#31771 (a dozen projects after it), Keras `fit` on seeded arrays,
+data sets that shuffle before they repeat.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.integers import distinct
+from detloader.audits.measures.statistics import is_impossible, log_arrangements
+from detloader.audits.rule import CannotTell, Example, Fault, Stage
+from detloader.findings import Severity
+
+if TYPE_CHECKING:
+    from detloader.audits.columns import Integers
+    from detloader.audits.rule import Known
+    from detloader.audits.view import StreamView
+    from detloader.findings import JsonValue
+
+__all__ = ["EXAMPLE", "STAGE", "check_run"]
+
+STAGE = Stage.EPOCH
+
+_ORDER = [7, 2, 9, 0, 11, 4, 13, 6, 1, 12, 8, 3, 10, 5]
+
+EXAMPLE = Example(
+    faulty={"epoch": [0] * 14 + [1] * 14, "record": [*_ORDER, *_ORDER]},
+    mended={"epoch": [0] * 14 + [1] * 14, "record": [*_ORDER, *sorted(_ORDER, key=str)]},
+    declared={"shuffle": True, "source_size": 14},
+)
+
+
+def check_run(view: StreamView, known: Known) -> list[Fault]:  # noqa: ARG001 - explains no other
+    """Find epochs of one order."""
+    if _is_meant(view):
+        return []
+    view.require("epoch", "shuffle")
+    _require_shuffling_policy(view)
+    everywhere = _find_repeat(view)
+    if everywhere is not None:
+        return [_fault(view, everywhere, distinct(view.rank).tolist())]
+    ranks = view.by_rank() if view.ranks > 1 else ()
+    stuck = {rank: _find_repeat(view.take(rows)) for rank, rows in ranks}
+    found = [(rank, repeat) for rank, repeat in stuck.items() if repeat is not None]
+    return [_fault(view, found[0][1], [rank for rank, _ in found])] if found else []
+
+
+def _is_meant(view: StreamView) -> bool:
+    return (
+        view.declared("shuffle") is False
+        or view.declared("purpose") == "eval"
+        or view.declared("order_policy") == "fixed"
+        or view.config("reshuffle_each_iteration") is False
+        or view.config("reshuffle_each_epoch") is False
+    )
+
+
+def _require_shuffling_policy(view: StreamView) -> None:
+    policy = view.declared("order_policy")
+    if policy is not None and "random" not in policy and "shuffle" not in policy:
+        raise CannotTell(f"whether order_policy {policy!r} means equal epochs")
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeat:
+    """Epochs of one order, how many rows they have, and how likely that is."""
+
+    groups: list[list[int]]
+    rows: int
+    log_chance: float
+
+
+def _find_repeat(view: StreamView) -> _Repeat | None:
+    orders = {epoch: view.record.values[rows] for epoch, rows in view.by_epoch()}
+    if len(orders) < 2:  # noqa: PLR2004
+        raise CannotTell("at least 2 epochs")
+    groups = _group(orders)
+    if not groups:
+        return None
+    shortest = min((orders[epoch] for group in groups for epoch in group), key=len)
+    repeats = sum(len(group) - 1 for group in groups)
+    log_chance = repeats * (math.log(math.comb(len(orders), 2)) - _log_orders(view, shortest))
+    if not is_impossible(log_chance):
+        raise CannotTell(f"longer epochs: {len(shortest)} rows may repeat by chance")
+    return _Repeat(groups, len(shortest), log_chance)
+
+
+def _group(orders: dict[int, Integers]) -> list[list[int]]:
+    """Group epochs of equal order; the last one may be cut short."""
+    *whole, last = sorted(orders)
+    groups: defaultdict[bytes, list[int]] = defaultdict(list)
+    for epoch in whole:
+        groups[orders[epoch].tobytes()].append(epoch)
+    begun = orders[last].tobytes()
+    same = next((order for order in groups if order.startswith(begun)), begun)
+    groups[same].append(last)
+    return [epochs for epochs in groups.values() if len(epochs) > 1]
+
+
+def _log_orders(view: StreamView, order: Integers) -> float:
+    """Give the logarithm of the number of orders that a shuffle of the same kind can give.
+
+    Where neighbours in the source stay together, only the blocks that they form are shuffled.
+    """
+    source = order
+    if view.record.vocabulary is not None:
+        names = np.array(view.record.vocabulary.to_pylist())
+        source = np.argsort(np.argsort(names))[order]
+    blocks = 1 + int((np.diff(source) != 1).sum())
+    if blocks == 1 or 2 * blocks > len(order):
+        # The source order itself, which a shuffle hardly ever gives, or no blocks at all.
+        return log_arrangements(order)
+    return math.lgamma(blocks + 1)
+
+
+def _fault(view: StreamView, repeat: _Repeat, ranks: list[int]) -> Fault:
+    evidence: dict[str, JsonValue] = {
+        "epochs": [[*group] for group in repeat.groups],
+        "ranks": [*ranks],
+        "rows": repeat.rows,
+        "log10_chance": round(repeat.log_chance / math.log(10), 1),
+    }
+    cause = "The shuffle does not know the epoch, or the loader starts anew from the same state."
+    if view.has("seed"):
+        seeds = view.column("seed")
+        firsts = {epoch: seeds.show(int(rows[0])) for epoch, rows in view.by_epoch()}
+        used = [firsts[epoch] for group in repeat.groups for epoch in group]
+        evidence["seeds"] = used
+        if len({str(seed) for seed in used}) == 1:
+            cause = "The sampler is never told the epoch: each epoch used the same seed."
+    epochs = "; ".join(" = ".join(map(str, group[:6])) for group in repeat.groups[:3])
+    where = f" on ranks {', '.join(map(str, ranks))}" if len(ranks) < view.ranks else ""
+    return Fault(
+        severity=Severity.FAIL,
+        message=f"Shuffling is on, and epochs have one order{where}: epochs {epochs}, "
+        f"the same {repeat.rows} rows in the same sequence.",
+        cause=cause,
+        evidence=evidence,
+        confirm=f"detloader show {view.path} --epoch {repeat.groups[0][1]}",
+    )

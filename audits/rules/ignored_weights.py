@@ -1,0 +1,202 @@
+"""Declared sampling weights have no effect.
+
+## What it catches
+
+A run that declares a weight for each record and draws all records alike: with
+replacement at equal rates, or each of them once an epoch. Also a record of
+weight zero that comes, and weights that cannot belong to the records at all.
+
+## Why it hurts
+
+Classes that weights were meant to balance stay unbalanced, and no error is
+raised. The loss falls all the same.
+
+## Example
+
+Weights 1, 1, 2 ask for record 2 in every second draw; it comes in every third:
+
+    record     0      1      2
+    declared   25 %   25 %   50 %
+    realised   33 %   34 %   33 %
+
+## How to mend it
+
+Use a generator that reads its weights. `random_id_generator` of helia-edge 0.6.2
+and older does not; that of detloader does. Make sure that the trainer does not
+replace the sampler in distributed training.
+
+## Evidence
+
+- `draws`: rows that were judged; sequences that repeat as a whole count once.
+- `records`: record, declared share and realised share, 20 at most, those that are
+  furthest apart first.
+- `effect`: the largest ratio between a declared and a realised share.
+- `p_declared`, `p_uniform`: chance of counts so far off, under the declared weights
+  and under equal ones. Absent where no statistics were needed.
+- `zero_weight_drawn`: IDs of records of weight zero that came, 20 at most.
+
+## Limits
+
+Needs `weights`; a list needs integer IDs that are source positions, or `index`.
+Equal weights cannot be ignored. A run in which every record comes once needs
+`replacement` true, for without replacement weights move the order alone. Needs
+enough draws to refute the declared weights at 1e-8; where equal weights are as
+implausible, something else is wrong and this rule is silent.
+
+## Seen in
+
+helia-edge up to 0.6.2; Lightning-AI/pytorch-lightning#1995, #4650;
+huggingface/accelerate#2865.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.measures.source import without_padding
+from detloader.audits.measures.statistics import (
+    ALPHA,
+    PLAUSIBLE,
+    chance_of_no_repeat,
+    is_impossible,
+)
+from detloader.audits.measures.weighted import (
+    SHOWN,
+    chance,
+    collect_draws,
+    groups_of,
+    largest_ratio,
+    read_weights,
+    show_draws,
+    without,
+)
+from detloader.audits.rule import CannotTell, Example, Fault, Stage
+from detloader.findings import Severity
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from detloader.audits.columns import Integers
+    from detloader.audits.measures.weighted import Draws
+    from detloader.audits.rule import Known
+    from detloader.audits.view import StreamView
+    from detloader.findings import JsonValue, RecordId
+
+__all__ = ["EXAMPLE", "STAGE", "check_run"]
+
+STAGE = Stage.SAMPLER
+
+EXAMPLE = Example(
+    faulty={"record": [0, 1, 2] * 200},
+    mended={"record": [0, 2, 1, 2] * 150},
+    declared={"weights": [1, 1, 2], "replacement": True, "shuffle": True, "source_size": 3},
+)
+
+
+def check_run(view: StreamView, known: Known) -> list[Fault]:
+    """Find weights that have no effect."""
+    view.require("weights")
+    rows = without_padding(view)
+    weights, names, places = read_weights(rows)
+    if len(names) < int(view.declared("source_size") or 0):
+        return _misapplied(view, weights, names, places)
+    if len(np.unique(weights)) < 2 or not len(places):  # noqa: PLR2004
+        return []
+    draws = collect_draws(rows, weights, names, places)
+    if drawn := np.flatnonzero((weights == 0) & (draws.counts > 0)).tolist():
+        return [_zero_drawn(view, draws, drawn)]
+    kept = without(rows, draws, known.missing)
+    if len(np.unique(kept.weights)) < 2:  # noqa: PLR2004
+        return []
+    return _judge_rates(view, kept) if kept.repeats else _judge_permutation(view, kept)
+
+
+def _misapplied(
+    view: StreamView, weights: npt.NDArray[np.float64], names: list[RecordId], places: Integers
+) -> list[Fault]:
+    """Judge weights that are fewer than the records: only those that have one may come."""
+    size = int(view.declared("source_size"))
+    chance = len(places) * math.log(len(weights) / size)
+    if view.declared("replacement") is not True or not is_impossible(chance):
+        raise CannotTell("a weight for each record")
+    draws = collect_draws(view, weights, names, places)
+    return [
+        Fault(
+            severity=Severity.FAIL,
+            message=f"{len(weights)} weights are declared for {size} records, "
+            f"and the other {size - len(weights)} records never come.",
+            cause="The weights are not those of records (perhaps of classes), "
+            "and are used as if they were.",
+            evidence=show_draws(draws),
+        )
+    ]
+
+
+def _zero_drawn(view: StreamView, draws: Draws, drawn: list[int]) -> Fault:
+    named = [draws.names[place] for place in drawn[:SHOWN]]
+    rows = int(draws.counts[drawn].sum())
+    return _fault(
+        view,
+        f"Records of weight zero come: {', '.join(map(str, named[:5]))}, in {rows} of "
+        f"{draws.rows} rows.",
+        show_draws(draws) | {"zero_weight_drawn": [*named]},
+    )
+
+
+def _judge_permutation(view: StreamView, draws: Draws) -> list[Fault]:
+    """Judge a run in which no record comes twice in an epoch."""
+    if view.declared("replacement") is not True:
+        raise CannotTell("replacement: without it, weights move the order alone")
+    records = int((draws.weights > 0).sum())
+    whole = np.log(draws.weights[draws.weights > 0]).sum() + math.lgamma(records + 1)
+    log_chance = sum(
+        whole if length == records else chance_of_no_repeat(length, records)
+        for length in draws.lengths
+    )
+    if not is_impossible(log_chance):
+        raise CannotTell("more rows")
+    return [
+        _fault(
+            view,
+            f"No record comes twice in an epoch, in {draws.rows} rows: draws by these weights, "
+            "with replacement, would repeat records.",
+            show_draws(draws) | {"p_declared": math.exp(log_chance)},
+        )
+    ]
+
+
+def _judge_rates(view: StreamView, draws: Draws) -> list[Fault]:
+    """Judge how often records come."""
+    by_weight, by_place = groups_of(draws)
+    equal = np.full(len(draws.weights), 1 / len(draws.weights))
+    p_declared = chance(draws, by_weight, draws.weights)
+    p_uniform = min(1.0, 2 * min(chance(draws, pool, equal) for pool in (by_weight, by_place)))
+    if p_declared >= ALPHA:
+        if p_uniform >= ALPHA:
+            raise CannotTell(f"more rows than {draws.rows}")
+        return []
+    if p_uniform < PLAUSIBLE:
+        return []
+    worst, ratio = largest_ratio(draws)
+    return [
+        _fault(
+            view,
+            f"Weights have no effect: all {len(draws.names)} records come at equal rates in "
+            f"{draws.rows} rows. Record {draws.names[worst]} has {draws.realised[worst]:.1%} of "
+            f"them where {draws.weights[worst]:.1%} are declared, {ratio:.3g} times off.",
+            show_draws(draws) | {"p_declared": p_declared, "p_uniform": p_uniform},
+        )
+    ]
+
+
+def _fault(view: StreamView, message: str, evidence: dict[str, JsonValue]) -> Fault:
+    return Fault(
+        severity=Severity.FAIL,
+        message=message,
+        cause="The sampler does not read the weights that it was given.",
+        evidence=evidence,
+        confirm=f"detloader show {view.path}",
+    )

@@ -1,0 +1,159 @@
+"""Workers or ranks overlap, all read everything, or leave gaps.
+
+## What it catches
+
+Parts of a loader (workers of one rank, or ranks) that do not share the source
+out: each delivers all of it, some records come from several parts in one epoch,
+or each part walks with the stride of more parts than there are.
+
+## Why it hurts
+
+An epoch is longer than the data or lacks some of it, one batch holds copies of a
+record, and the totals may still look right, for overlap and gaps cancel out.
+
+## Example
+
+Each of two workers reads the whole source:
+
+    worker 0   0 1 2 3
+    worker 1   0 1 2 3
+
+## How to mend it
+
+Split a stream-style data set by worker and rank (`get_worker_info`, the rank and
+the world size), or let the framework shard it. Give every rank's sampler the same
+seed, its own rank and the real world size. Ranks that are meant to share data are
+declared: `config.replication` says how many of them form one group.
+
+## Evidence
+
+- `by`: "worker" or "rank".
+- `kind`: "replicated", "overlap" or "gaps".
+- `parts`: the workers or ranks concerned; `rank`: of workers, on which rank.
+- `records`: IDs that several parts deliver, 20 at most; `records_count`: all of them.
+- `never_delivered`: IDs of the gap, 20 at most; `never_delivered_count`: all of them.
+- `epoch`: the first epoch in which it happens; `epochs_count`: how many there are.
+
+## Limits
+
+Needs `rank` or `worker`, and `epoch` unless one epoch is declared. Silent where
+`replacement` is declared true, where rows are marked as padding, where fewer
+records repeat at the very end than there are parts (a sampler evens out its
+ranks), and where `config.replication` or `config.repeats` covers it. Where
+replacement is undeclared, it is taken for none if the parts of a shuffled run are
+free of repeats and chance would hardly leave them so; else it cannot tell.
+
+## Seen in
+
+huggingface/datasets#3423, #5360; pytorch/pytorch#30599; finetrainers#394, #415.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.measures.dealing import find_breaches
+from detloader.audits.measures.source import without_padding
+from detloader.audits.rule import CannotTell, Example, Fault, Stage
+from detloader.findings import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from detloader.audits.measures.dealing import Breach
+    from detloader.audits.rule import Known
+    from detloader.audits.view import StreamView
+    from detloader.findings import JsonValue
+
+__all__ = ["EXAMPLE", "STAGE", "check_run"]
+
+STAGE = Stage.TOPOLOGY
+
+EXAMPLE = Example(
+    faulty={"epoch": [0] * 8, "worker": [0, 1] * 4, "record": [0, 0, 1, 1, 2, 2, 3, 3]},
+    mended={"epoch": [0] * 4, "worker": [0, 1] * 2, "record": [0, 1, 2, 3]},
+    declared={"shuffle": False, "source_size": 4, "workers": 2},
+)
+
+
+SHOWN = 20
+"""Records that the evidence names."""
+
+
+def check_run(view: StreamView, known: Known) -> list[Fault]:
+    """Find parts that do not share the source out."""
+    if view.declared("replacement") is True:
+        return []
+    if view.ranks == 1 and not view.has("worker"):
+        raise CannotTell("rank or worker")
+    if view.declared("resume") is not None:
+        raise CannotTell("a run that was not resumed")
+    rows = without_padding(view)
+    faults: list[Fault] = []
+    missing: list[str] = []
+    for by, rank, level in _levels(rows):
+        try:
+            faults += _judge(level, by, rank, known)
+        except CannotTell as answer:
+            missing += answer.missing
+    if missing and not faults:
+        raise CannotTell(*missing)
+    return faults
+
+
+def _levels(view: StreamView) -> Iterator[tuple[str, int | None, StreamView]]:
+    if view.ranks > 1:
+        yield "rank", None, view
+    if view.has("worker"):
+        for rank, rows in view.by_rank():
+            yield "worker", rank if view.ranks > 1 else None, view.take(rows)
+
+
+def _judge(view: StreamView, by: str, rank: int | None, known: Known) -> list[Fault]:
+    breaches = find_breaches(view, by)
+    if not breaches:
+        return []
+    never = functools.reduce(np.intersect1d, [breach.never for breach in breaches])
+    known.missing = never if known.missing is None else np.union1d(known.missing, never)
+    return [_fault(view, by, rank, breaches)]
+
+
+def _fault(view: StreamView, by: str, rank: int | None, breaches: list[Breach]) -> Fault:
+    first = breaches[0]
+    evidence: dict[str, JsonValue] = {
+        "by": by,
+        "kind": first.kind,
+        "parts": first.parts[:SHOWN].tolist(),
+        "records": [*view.identify(first.records[:SHOWN])],
+        "records_count": len(first.records),
+        "never_delivered": [*view.identify(first.never[:SHOWN])],
+        "never_delivered_count": len(first.never),
+        "epoch": first.epoch,
+        "epochs_count": len(breaches),
+    }
+    if rank is not None:
+        evidence["rank"] = rank
+    where = f" of rank {rank}" if rank is not None else ""
+    when = f"in epoch {first.epoch}"
+    count, parts = len(first.records), len(first.parts)
+    lost = f", and {len(first.never)} never come" if len(first.never) else ""
+    message = {
+        "replicated": f"All {parts} {by}s{where} deliver the same {count} records, "
+        f"so that each comes {parts} times {when}.",
+        "overlap": f"{count} records come from more than one {by}{where} {when}{lost}.",
+        "gaps": f"{len(first.never)} records come from no {by}{where} {when}, at even distances.",
+    }
+    cause = {
+        "replicated": f"The source is not divided: each {by} reads all of it.",
+        "overlap": f"The {by}s divide the source by rules that do not fit each other.",
+        "gaps": f"The source is divided among more {by}s than there are.",
+    }
+    return Fault(
+        severity=Severity.FAIL,
+        message=message[first.kind],
+        cause=cause[first.kind],
+        evidence=evidence,
+    )

@@ -1,0 +1,261 @@
+"""The remainder of an epoch is dropped, padded or lost.
+
+## What it catches
+
+Records missing at the end of epochs, as many as a dropped last batch, a deal to ranks or
+workers, or a prefetcher that is never emptied would lose; and records that come
+twice to fill a last batch or to even out ranks, without being marked as padding.
+
+## Why it hurts
+
+Scores are measured on fewer records than reported, or on some of them twice. Where
+batches are formed inside workers, the loss grows with their number.
+
+## Example
+
+Twenty records, batches of four, formed inside three workers: 7, 7 and 6 records make one
+batch each, and eight records are lost where one batcher would lose none:
+
+    worker 0   0 3 6 9     (12 15 18 lost)
+    worker 1   1 4 7 10    (13 16 19 lost)
+    worker 2   2 5 8 11    (14 17 lost)
+
+## How to mend it
+
+Keep the last batch in evaluation (`drop_remainder=False`), and mark rows that are added
+(`padding`). Batch before the split into workers or after their merge, not in them.
+
+## Evidence
+
+- `explanation`: "batch", "batches of ranks", "ranks", "batches of workers", "workers",
+  "last batch", "batch across epochs", or "padding".
+- `dropped`: IDs lost in the first epoch that loses any (its source positions, where IDs
+  are unknown), 20 at most; `dropped_count`: all of them. Absent for padding.
+- `delivered`: records that this epoch delivered; in an audit those of both runs.
+- `epochs`: the epochs concerned, 20 at most; `never_count`: records that no epoch delivered.
+- `batch_size`; `loss_of_one_batcher`: what one batcher behind the merge would lose.
+- `per_worker`: what each worker delivered and lost, where `worker` was recorded.
+- `doubled`: for padding, IDs that came twice, 20 at most; `doubled_count`.
+
+Severity: fail in evaluation; in training where more is lost than by one batcher, more
+than declared, or the same records in every epoch though a shuffle is declared; else a
+note.
+
+## Limits
+
+Needs `source_size` and the whole run, and a batch size, several ranks, or workers. Losses
+that no such count explains are those of `coverage-hole`. Silent for draws with
+replacement, by weights, or of `num_samples`. Where a filter is declared it cannot tell.
+
+## Seen in
+
+google/grain#1129, meta-pytorch/data#1180 (workers); google/flax#264 (evaluation); grain
+0.2.13 and later (remainders of shards).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.batches import batch_spans
+from detloader.audits.measures.census import take_census
+from detloader.audits.measures.deliverers import deliverers_of
+from detloader.audits.measures.remainders import Loss, find_loss, find_padding, places_of_repeats
+from detloader.audits.measures.source import without_padding
+from detloader.audits.measures.tails import Shape, Tail
+from detloader.audits.rule import CannotTell, Example, Fault, Stage
+from detloader.findings import Severity
+
+if TYPE_CHECKING:
+    from detloader.audits.measures.census import Census, EpochCount
+    from detloader.audits.rule import Known
+    from detloader.audits.view import StreamView
+    from detloader.findings import JsonValue
+
+
+__all__ = ["EXAMPLE", "STAGE", "check_run"]
+
+
+STAGE = Stage.PARTITION
+
+
+EXAMPLE = Example(
+    faulty={"batch": [0] * 4 + [1] * 4, "record": list(range(8))},
+    mended={"batch": [0] * 4 + [1] * 4 + [2] * 2, "record": list(range(10))},
+    declared={"purpose": "eval", "shuffle": False, "source_size": 10, "batch_size": 4},
+)
+
+
+SHOWN = 20
+"""Records and epochs that the evidence names."""
+
+
+def check_run(view: StreamView, known: Known) -> list[Fault]:
+    """Find remainders that were dropped, and those that were filled up."""
+    if _is_no_pass(view):
+        return []
+    _require_whole(view)
+    rows = without_padding(view)
+    census = take_census(rows)
+    if not rows.has("epoch") and rows.rows > census.size and view.declared("num_epochs") != 1:
+        raise CannotTell("epoch")
+    shape = _shape(rows, census.size)
+    if shape.batch_size is None and shape.ranks == 1 and shape.workers < 2:  # noqa: PLR2004
+        raise CannotTell("batch_size")
+    padding = find_padding(rows, census, shape)
+    loss = find_loss(census, shape, known)
+    return [
+        *([_fault_of_loss(view, census, shape, loss, known)] if loss else []),
+        *([_fault_of_padding(view, census, padding)] if padding else []),
+    ]
+
+
+def _is_no_pass(view: StreamView) -> bool:
+    """Tell whether epochs are not meant to deliver each record once."""
+    samples = view.declared("num_samples")
+    return (
+        view.declared("replacement") is True
+        or view.declared("weights") is not None
+        or (samples is not None and samples != view.declared("source_size"))
+        or view.config("repeats") is not None
+    )
+
+
+def _require_whole(view: StreamView) -> None:
+    if view.declared("resume") is not None:
+        raise CannotTell("a run that was not resumed")
+    if not view.complete:
+        raise CannotTell("the whole run")
+    if (view.declared("world_size") or 1) > view.ranks:
+        raise CannotTell("all ranks")
+    if view.config("filter") is not None:
+        raise CannotTell("what the filter leaves")
+
+
+def _shape(view: StreamView, size: int) -> Shape:
+    batch_size = view.declared("batch_size")
+    if batch_size is None and "batch" in view.compared:
+        order = np.lexsort((view.position, view.rank))
+        first, last = batch_spans(view, order)
+        batch_size = int((last - first).max())
+    workers = view.declared("workers")
+    if workers is None and view.has("worker"):
+        workers = len(np.unique(view.column("worker").values))
+    return Shape(
+        size=size,
+        batch_size=batch_size,
+        ranks=view.ranks,
+        workers=workers or 0,
+        drop_remainder=view.declared("drop_remainder"),
+    )
+
+
+def _fault_of_loss(
+    view: StreamView, census: Census, shape: Shape, loss: Loss, known: Known
+) -> Fault:
+    first = loss.epochs[0]
+    lost = census.lost(first)
+    explained = [census.known_codes(epoch.missing) for epoch in loss.epochs]
+    if known.missing is not None:
+        explained.append(known.missing)
+    known.missing = np.unique(np.concatenate(explained))
+    evidence: dict[str, JsonValue] = {
+        "explanation": loss.tail.explanation,
+        "dropped": [*census.name(first.missing[:SHOWN])],
+        "dropped_count": lost,
+        "delivered": _delivered(view, first),
+        "epochs": [epoch.epoch for epoch in loss.epochs[:SHOWN]],
+        "never_count": len(loss.never),
+        "batch_size": shape.batch_size,
+        "loss_of_one_batcher": shape.loss_of_one_batcher,
+    }
+    if view.has("worker"):
+        evidence["per_worker"] = _per_worker(census.view.take(first.rows), loss.tail, shape)
+    workers = loss.tail.explanation.endswith("workers")
+    shown = evidence["dropped"]
+    assert isinstance(shown, list)
+    return Fault(
+        severity=_severity(view, shape, loss),
+        message=_message(view, shape, loss, lost, [str(name) for name in shown[:5]]),
+        cause=loss.tail.cause,
+        evidence=evidence,
+        confirm=f"detloader replay {view.path} --vary workers=0,{shape.workers}"
+        if workers
+        else f"detloader show {view.path} --epoch {first.epoch}",
+    )
+
+
+def _severity(view: StreamView, shape: Shape, loss: Loss) -> Severity:
+    if view.declared("purpose") == "eval":
+        return Severity.FAIL
+    if loss.fixed and view.declared("shuffle") is not False:
+        return Severity.FAIL
+    if loss.tail.explanation == "batch across epochs" and shape.drop_remainder is not False:
+        return Severity.NOTE
+    return Severity.FAIL if loss.tail.lost > shape.loss_of_one_batcher else Severity.NOTE
+
+
+def _message(view: StreamView, shape: Shape, loss: Loss, lost: int, names: list[str]) -> str:
+    evaluates = view.declared("purpose") == "eval"
+    listed = f" ({', '.join(names)}{', …' if lost > len(names) else ''})" if names else ""
+    message = (
+        f"{lost} of {shape.size} records{listed} are not "
+        f"{'evaluated' if evaluates else 'delivered'} in epoch {loss.epochs[0].epoch}"
+    )
+    if len(loss.epochs) > 1:
+        message += f", and as many in {len(loss.epochs) - 1} further epochs"
+    if loss.tail.lost > shape.loss_of_one_batcher:
+        message += f", where one batcher would lose {shape.loss_of_one_batcher or 'none'}"
+    if loss.fixed:
+        return f"{message}. {len(loss.never)} of them never come."
+    return f"{message}."
+
+
+def _delivered(view: StreamView, epoch: EpochCount) -> list[JsonValue]:
+    own: list[JsonValue] = [epoch.distinct]
+    if view.baseline is None:
+        return own
+    rows = view.baseline.epoch == epoch.epoch
+    return [len(np.unique(view.baseline.record.values[rows])), *own]
+
+
+def _per_worker(view: StreamView, tail: Tail, shape: Shape) -> list[JsonValue]:
+    """Give what each worker delivered, and what it lost where the deal is known."""
+    deliverers = deliverers_of(view)
+    counts = np.bincount(deliverers.of_row).tolist()
+    parts = len(tail.parts)
+    known = parts == len(deliverers) and shape.ranks == 1
+    shares: list[JsonValue] = []
+    for number, count in enumerate(counts):
+        share = deliverers.show(number) | {"delivered": count}
+        if known:
+            share["lost"] = shape.size // parts + (number < shape.size % parts) - count
+        shares.append(share)
+    return shares
+
+
+def _fault_of_padding(
+    view: StreamView, census: Census, padding: tuple[str, list[EpochCount]]
+) -> Fault:
+    what, epochs = padding
+    first = epochs[0]
+    keys = census.keys[first.rows]
+    doubled = np.unique(keys[places_of_repeats(keys)])
+    evaluates = view.declared("purpose") == "eval"
+    return Fault(
+        severity=Severity.FAIL if evaluates else Severity.NOTE,
+        message=f"{len(doubled)} records come again at the end of epoch {first.epoch} to fill up "
+        f"{what}, in {first.extra} rows that are not marked as padding"
+        + (": they count twice in the scores." if evaluates else "."),
+        cause=f"Rows are added to even out {what}.",
+        evidence={
+            "explanation": "padding",
+            "doubled": [*census.name(doubled[:SHOWN])],
+            "doubled_count": len(doubled),
+            "delivered": _delivered(view, first),
+            "epochs": [epoch.epoch for epoch in epochs[:SHOWN]],
+        },
+        confirm=f"detloader show {view.path} --epoch {first.epoch}",
+    )

@@ -1,0 +1,130 @@
+"""Other bytes under the same ID, and other bytes that are meant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from detloader.audits import audit, check
+from detloader.findings import Result, Severity
+from tests.support.results import evidence_of, findings_of, lacking
+from tests.support.runs import write_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULE = "content-drift"
+
+
+def rows_of(size: int, column: str, **changed: int) -> dict[str, list[Any]]:
+    values = [1000 + record for record in range(size)]
+    for record, value in changed.items():
+        values[int(record[1:])] = value
+    return {"record": [*range(size)], column: values}
+
+
+def compare(folder: Path, a: dict[str, Any], b: dict[str, Any], **declared: Any) -> Result:
+    return audit(write_run(folder / "a", a, declared), write_run(folder / "b", b, declared))
+
+
+@pytest.mark.parametrize("size", [4, 400])
+@pytest.mark.parametrize("text", [False, True])
+def test_a_record_with_other_raw_bytes_is_named(size: int, text: bool, tmp_path: Path) -> None:
+    a, b = rows_of(size, "raw"), rows_of(size, "raw", r2=7)
+    if text:
+        a["record"] = b["record"] = [f"r{record}" for record in range(size)]
+    (finding,) = findings_of(compare(tmp_path, a, b), RULE)
+
+    assert (finding.severity, finding.run) == (Severity.FAIL, "b")
+    assert evidence_of(finding)["records"] == ["r2" if text else 2]
+    assert evidence_of(finding)["column"] == "raw"
+
+
+def test_all_records_with_other_content_under_equal_draws(tmp_path: Path) -> None:
+    a = rows_of(20, "content") | {"draws": [*range(20)]}
+    b = a | {"content": [value + 500 for value in a["content"]]}
+    (finding,) = findings_of(compare(tmp_path, a, b), RULE)
+
+    assert evidence_of(finding)["records_count"] == 20
+
+
+def test_a_few_other_contents_are_a_fault_without_draws(tmp_path: Path) -> None:
+    a, b = rows_of(600, "content"), rows_of(600, "content", r17=3, r80=4)
+    b["worker"] = [record % 4 for record in range(600)]
+    (finding,) = findings_of(compare(tmp_path, a, b), RULE)
+
+    assert evidence_of(finding)["records"] == [17, 80]
+    assert evidence_of(finding)["workers"] == [0, 1]
+
+
+def test_other_content_everywhere_may_be_another_augmentation(tmp_path: Path) -> None:
+    a = rows_of(20, "content")
+    b = a | {"content": [value + 500 for value in a["content"]]}
+    result = compare(tmp_path, a, b)
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["draws"]
+
+
+def test_content_that_never_varies_is_no_augmentation(tmp_path: Path) -> None:
+    a = rows_of(20, "content")
+    a = {name: values * 2 for name, values in a.items()} | {"epoch": [0] * 20 + [1] * 20}
+    b = a | {"content": [value + 500 for value in a["content"]]}
+
+    assert len(findings_of(compare(tmp_path, a, b), RULE)) == 1
+
+
+def test_other_content_under_other_draws_is_a_consequence(tmp_path: Path) -> None:
+    a = rows_of(20, "content") | {"draws": [*range(20)]}
+    b = rows_of(20, "content", r3=1) | {"draws": [0, 1, 2, 99, *range(4, 20)]}
+
+    assert findings_of(compare(tmp_path, a, b), RULE) == []
+
+
+def test_records_with_each_others_bytes_are_no_drift(tmp_path: Path) -> None:
+    a = rows_of(20, "raw")
+    b = a | {"raw": [*a["raw"][1:], a["raw"][0]]}
+
+    assert findings_of(compare(tmp_path, a, b), RULE) == []
+
+
+def test_raw_bytes_that_change_between_epochs(tmp_path: Path) -> None:
+    rows = {name: values * 2 for name, values in rows_of(20, "raw").items()}
+    rows["epoch"] = [0] * 20 + [1] * 20
+    rows["raw"][25] = 1
+    (finding,) = findings_of(check(write_run(tmp_path / "run", rows)), RULE)
+
+    assert evidence_of(finding)["records"] == [5]
+    assert evidence_of(finding)["epochs"] == [1]
+
+
+def test_augmentation_that_is_recorded_is_passed(tmp_path: Path) -> None:
+    rows = {
+        "epoch": [0] * 20 + [1] * 20,
+        "record": [*range(20)] * 2,
+        "draws": [*range(40)],
+        "content": [*range(40)],
+    }
+
+    assert findings_of(check(write_run(tmp_path / "run", rows)), RULE) == []
+
+
+def test_augmentation_that_is_not_recorded_cannot_tell(tmp_path: Path) -> None:
+    rows = {
+        "epoch": [0] * 20 + [1] * 20,
+        "record": [*range(20)] * 2,
+        "content": [*range(40)],
+    }
+    result = check(write_run(tmp_path / "run", rows))
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["draws"]
+
+
+def test_a_drift_within_the_run_is_said_once(tmp_path: Path) -> None:
+    a = {name: values * 2 for name, values in rows_of(20, "raw").items()}
+    a["epoch"] = [0] * 20 + [1] * 20
+    b = a | {"raw": [*a["raw"][:25], 1, *a["raw"][26:]]}
+
+    assert len(findings_of(compare(tmp_path, a, b), RULE)) == 1

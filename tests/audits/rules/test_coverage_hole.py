@@ -1,0 +1,214 @@
+"""Records that are replaced or never come, and records that need not come."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from detloader.audits import audit, check
+from detloader.findings import Result, Severity
+from tests.support.results import evidence_of, findings_of, lacking, loud_rules
+from tests.support.runs import write_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+RULE = "coverage-hole"
+
+
+def epochs_of(*orders: Sequence[Any]) -> dict[str, list[Any]]:
+    return {
+        "epoch": [number for number, order in enumerate(orders) for _ in order],
+        "record": [record for order in orders for record in order],
+    }
+
+
+def without(size: int, *gone: int, seed: int | None = None) -> list[int]:
+    records = [record for record in range(size) if record not in gone]
+    return records if seed is None else random.Random(seed).sample(records, len(records))
+
+
+def judge(folder: Path, rows: dict[str, Any], **declared: Any) -> Result:
+    return check(write_run(folder / "run", rows, declared))
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_a_substitute_is_named_with_what_was_asked(text: bool, tmp_path: Path) -> None:
+    asked: list[Any] = [f"r{n}" if text else n for n in range(10)]
+    record = [*asked]
+    record[3], record[7] = asked[8], asked[6]
+    result = judge(tmp_path, {"asked": asked, "record": record}, shuffle=False, source_size=10)
+
+    (finding,) = findings_of(result, RULE)
+    assert loud_rules(result) == [RULE]
+    assert finding.severity is Severity.WARN
+    assert evidence_of(finding)["dropped"] == [asked[3], asked[7]]
+    assert evidence_of(finding)["substituted_count"] == 2
+    assert evidence_of(finding)["substituted"][0] == {
+        "row": 3,
+        "epoch": 0,
+        "asked": asked[3],
+        "record": asked[8],
+    }
+
+
+def test_a_substitute_that_one_of_two_runs_has_fails(tmp_path: Path) -> None:
+    rows = {"asked": [0, 1, 2, 3, 4, 5], "record": [0, 1, 2, 3, 4, 5]}
+    other = rows | {"record": [0, 1, 2, 4, 4, 5]}
+    declared = {"shuffle": False, "source_size": 6}
+    right = write_run(tmp_path / "a", rows, declared)
+    result = audit(right, write_run(tmp_path / "b", other, declared))
+    (finding,) = findings_of(result, RULE)
+
+    assert (finding.severity, finding.run) == (Severity.FAIL, "b")
+    assert loud_rules(result) == [RULE]
+
+
+def test_records_that_only_the_baseline_delivers_fail(tmp_path: Path) -> None:
+    declared = {"shuffle": True, "drop_remainder": False, "num_epochs": 1}
+    a = write_run(tmp_path / "a", epochs_of(without(40, seed=1)), declared)
+    b = write_run(tmp_path / "b", epochs_of(without(40, 7, 30, seed=2)), declared)
+    (finding,) = findings_of(audit(a, b), RULE)
+
+    assert finding.severity is Severity.FAIL
+    assert evidence_of(finding)["dropped"] == [7, 30]
+
+
+def test_a_hole_in_every_epoch_is_found_in_one_run(tmp_path: Path) -> None:
+    rows = epochs_of(*(without(30, 4, 21, seed=seed) for seed in range(3)))
+    result = judge(tmp_path, rows, shuffle=True, source_size=30)
+
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(findings_of(result, RULE)[0])["dropped"] == [4, 21]
+
+
+def test_a_hole_before_the_end_is_found_in_source_order(tmp_path: Path) -> None:
+    result = judge(tmp_path, {"record": without(30, 4)}, shuffle=False, source_size=30)
+
+    assert findings_of(result, RULE)[0].severity is Severity.WARN
+
+
+def test_an_evaluation_that_leaves_records_out_fails(tmp_path: Path) -> None:
+    result = judge(
+        tmp_path, {"record": without(30, 4)}, shuffle=False, source_size=30, purpose="eval"
+    )
+
+    assert findings_of(result, RULE)[0].severity is Severity.FAIL
+
+
+def test_text_ids_are_counted(tmp_path: Path) -> None:
+    orders = [[f"r{record}" for record in without(30, 4, seed=seed)] for seed in range(4)]
+    (finding,) = findings_of(
+        judge(tmp_path, epochs_of(*orders), shuffle=True, source_size=30), RULE
+    )
+
+    assert evidence_of(finding)["dropped"] == []
+    assert evidence_of(finding)["dropped_count"] == 1
+
+
+def test_an_epoch_without_rows(tmp_path: Path) -> None:
+    rows = {"epoch": [0, 0, 2, 2], "record": [0, 1, 1, 0]}
+    (finding,) = findings_of(judge(tmp_path, rows, shuffle=True, source_size=2), RULE)
+
+    assert evidence_of(finding)["empty_epochs"] == [1]
+
+
+def test_the_same_loss_in_many_shuffled_epochs_is_no_dropped_batch(tmp_path: Path) -> None:
+    rows = epochs_of(*(without(22, 3, 9, seed=seed) for seed in range(20)))
+    result = judge(tmp_path, rows, shuffle=True, source_size=22, batch_size=4, drop_remainder=True)
+
+    assert loud_rules(result) == [RULE]
+
+
+@pytest.mark.parametrize(
+    ("rows", "declared"),
+    [
+        pytest.param(
+            epochs_of(*(without(22, seed, seed + 1, seed=seed) for seed in range(3))),
+            {"shuffle": True, "batch_size": 4, "drop_remainder": True},
+            id="other records dropped in each epoch",
+        ),
+        pytest.param(
+            epochs_of(without(22, 20, 21, seed=1)),
+            {"shuffle": True, "batch_size": 4},
+            id="a dropped batch that may be",
+        ),
+        pytest.param(
+            epochs_of(without(22, 20, 21)), {"shuffle": False}, id="one epoch, stopped early"
+        ),
+        pytest.param(
+            epochs_of(without(22, seed=1), without(22, seed=2)[:7]),
+            {"shuffle": True},
+            id="the last epoch is cut short",
+        ),
+        pytest.param(
+            epochs_of(*(without(22, 4, seed=seed) for seed in range(3))),
+            {"shuffle": True, "config": {"filter": "length > 3"}},
+            id="a declared filter",
+        ),
+        pytest.param(
+            epochs_of(random.Random(0).choices(range(22), k=22)),
+            {"shuffle": True, "replacement": True},
+            id="replacement leaves some out",
+        ),
+        pytest.param(
+            epochs_of(random.Random(0).choices(range(22), [1] * 21 + [0], k=400)),
+            {"shuffle": True, "replacement": True, "weights": [1] * 21 + [0]},
+            id="weight zero",
+        ),
+        pytest.param(
+            epochs_of(without(22, seed=1)[:11], without(22, seed=2)[:11]),
+            {"shuffle": True, "num_samples": 11},
+            id="each epoch draws a part",
+        ),
+        pytest.param(
+            {"record": without(22, *range(11))},
+            {"shuffle": False, "resume": {"position": 11}},
+            id="a resumed run",
+        ),
+        pytest.param(
+            {"rank": [0] * 11, "record": [*range(0, 22, 2)]},
+            {"shuffle": False, "world_size": 2},
+            id="the log of one rank",
+        ),
+    ],
+)
+def test_records_that_need_not_come_are_passed(
+    rows: dict[str, Any], declared: dict[str, Any], tmp_path: Path
+) -> None:
+    assert findings_of(judge(tmp_path, rows, source_size=22, **declared), RULE) == []
+
+
+def test_one_shuffled_epoch_may_have_been_stopped_early(tmp_path: Path) -> None:
+    result = judge(tmp_path, {"record": without(22, 4, seed=1)}, shuffle=True, source_size=22)
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["more epochs, or drop_remainder"]
+    whole = judge(
+        tmp_path / "whole",
+        {"record": without(22, 4, seed=1)},
+        shuffle=True,
+        source_size=22,
+        drop_remainder=False,
+    )
+    assert lacking(whole, RULE) == ["at least 2 epochs, for one may have been stopped early"]
+
+
+def test_the_beginning_of_a_baseline_is_shorter_not_holed(tmp_path: Path) -> None:
+    order = without(40, seed=1)
+    a = write_run(tmp_path / "a", epochs_of(order), {"shuffle": True})
+    b = write_run(tmp_path / "b", epochs_of(order[:30]), {"shuffle": True})
+
+    assert loud_rules(audit(a, b)) == []
+
+
+def test_what_implicit_partitioning_explains_is_not_said_again(tmp_path: Path) -> None:
+    order = [6, 0, 1, 2, 3, 7, 4, 5]
+    declared = {"shuffle": False, "source_size": 10, "workers": 4}
+    a = write_run(tmp_path / "a", {"record": [*range(10)]}, declared)
+    b = write_run(tmp_path / "b", {"record": order}, declared)
+
+    assert loud_rules(audit(a, b)) == ["implicit-partitioning"]

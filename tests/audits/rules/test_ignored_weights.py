@@ -1,0 +1,151 @@
+"""Weights without effect, and weights that work."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from detloader.audits import check
+from detloader.findings import Result
+from tests.support.results import evidence_of, findings_of, lacking, loud_rules
+from tests.support.runs import write_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULE = "ignored-weights"
+
+
+def judge(folder: Path, record: list[Any], *, extra: Any = None, **declared: Any) -> Result:
+    rows = {"record": record} | (extra or {})
+    return check(write_run(folder / "run", rows, {"shuffle": True, "replacement": True} | declared))
+
+
+@pytest.mark.parametrize("kind", ["position", "index", "text", "sparse"])
+def test_equal_rates_under_unequal_weights_are_caught(kind: str, tmp_path: Path) -> None:
+    drawn = random.Random(0).choices(range(5), k=1500)
+    weights: Any = [1, 2, 3, 4, 5]
+    record: list[Any] = drawn
+    extra = None
+    if kind == "index":
+        record, extra = [f"r{place}" for place in drawn], {"index": drawn}
+    if kind == "text":
+        record, weights = [f"r{place}" for place in drawn], {f"r{n}": n + 1 for n in range(5)}
+    if kind == "sparse":
+        record, weights = [70 * place for place in drawn], {str(70 * n): n + 1 for n in range(5)}
+    result = judge(tmp_path, record, extra=extra, weights=weights, source_size=5)
+
+    assert loud_rules(result) == [RULE]
+    evidence = evidence_of(findings_of(result, RULE)[0])
+    assert evidence["p_declared"] < 1e-8 < evidence["p_uniform"]
+    assert evidence["effect"] == pytest.approx(3, rel=0.2)
+    if kind in {"position", "sparse"}:
+        assert evidence["records"][0]["record"] in {0, 4, 280}
+
+
+def test_weights_that_work_are_passed(tmp_path: Path) -> None:
+    weights = [0, 1, 1, 2, 2, 10]
+    record = random.Random(0).choices(range(6), weights, k=2000)
+
+    assert loud_rules(judge(tmp_path, record, weights=weights, source_size=6)) == []
+
+
+def test_many_different_weights_are_judged_in_groups(tmp_path: Path) -> None:
+    weights = [1 + place / 10 for place in range(300)]
+    rng = random.Random(0)
+    right = judge(tmp_path / "right", rng.choices(range(300), weights, k=3000), weights=weights)
+    wrong = judge(tmp_path / "wrong", rng.choices(range(300), k=3000), weights=weights)
+
+    assert loud_rules(right) == []
+    assert loud_rules(wrong) == [RULE]
+
+
+def test_a_record_of_weight_zero_that_comes_needs_no_statistics(tmp_path: Path) -> None:
+    result = judge(tmp_path, [0, 1, 2, 1], weights=[1, 1, 0], source_size=3)
+
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(findings_of(result, RULE)[0])["zero_weight_drawn"] == [2]
+
+
+def test_permutations_in_place_of_draws_are_caught(tmp_path: Path) -> None:
+    weights = [1.0] * 20 + [4.0] * 10
+    rng = random.Random(0)
+    record = [place for _ in range(2) for place in rng.sample(range(30), 30)]
+    extra = {"epoch": [0] * 30 + [1] * 30}
+    result = judge(tmp_path, record, extra=extra, weights=weights, source_size=30)
+
+    assert loud_rules(result) == [RULE]
+
+
+def test_without_replacement_weights_move_the_order_alone(tmp_path: Path) -> None:
+    weights = [1.0] * 20 + [4.0] * 10
+    record = random.Random(0).sample(range(30), 30)
+
+    for number, replacement in enumerate(({"replacement": False}, {})):
+        run = write_run(
+            tmp_path / str(number),
+            {"record": record},
+            {"shuffle": True, "weights": weights} | replacement,
+        )
+        result = check(run)
+
+        assert loud_rules(result) == []
+        assert lacking(result, RULE) == ["replacement: without it, weights move the order alone"]
+
+
+def test_too_few_draws_cannot_tell(tmp_path: Path) -> None:
+    record = random.Random(0).choices(range(3), k=20)
+    result = judge(tmp_path, record, weights=[1, 1, 2], source_size=3)
+
+    assert loud_rules(result) == []
+    assert lacking(result, RULE) == ["more rows than 20"]
+
+
+def test_rates_that_fit_neither_are_another_fault(tmp_path: Path) -> None:
+    record = random.Random(0).choices(range(3), [6, 1, 1], k=2000)
+
+    assert findings_of(judge(tmp_path, record, weights=[1, 1, 6], source_size=3), RULE) == []
+
+
+def test_weights_of_fewer_records_than_there_are(tmp_path: Path) -> None:
+    record = random.Random(0).choices(range(2), [1, 9], k=100)
+    result = judge(tmp_path, record, weights=[0.01, 0.09], source_size=100)
+
+    assert loud_rules(result) == [RULE]
+    assert "98" in findings_of(result, RULE)[0].message
+
+
+def test_a_schedule_that_repeats_is_evidence_once(tmp_path: Path) -> None:
+    drawn = random.Random(0).choices(range(3), k=40)
+    extra = {"epoch": [epoch for epoch in range(20) for _ in drawn]}
+    result = judge(tmp_path, drawn * 20, extra=extra, weights=[1, 1, 2], source_size=3)
+
+    assert RULE not in loud_rules(result)
+    assert lacking(result, RULE) == ["more rows than 40"]
+
+
+@pytest.mark.parametrize(
+    ("weights", "missing"),
+    [
+        ([1, 2], "a weight for each record"),
+        ([0, 0, 0], "weights that can be shares"),
+        ([1, -1, 2], "weights that can be shares"),
+        ({"a": 1.0, "b": 2.0}, "a weight for each record"),
+    ],
+)
+def test_weights_that_cannot_be_used_cannot_tell(
+    weights: Any, missing: str, tmp_path: Path
+) -> None:
+    record: list[Any] = [0, 1, 2] * 50 if isinstance(weights, list) else ["a", "b", "c"] * 50
+    result = judge(tmp_path, record, weights=weights)
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == [missing]
+
+
+def test_a_list_of_weights_needs_positions(tmp_path: Path) -> None:
+    result = judge(tmp_path, ["a", "b"] * 50, weights=[1, 2])
+
+    assert lacking(result, RULE) == ["index"]

@@ -1,0 +1,277 @@
+"""Implicit partitioning at all sizes, of all kinds of ID, and where it must be silent."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from detloader.audits import audit, check
+from detloader.findings import Severity
+from detloader.order.interleave import OlderInterleave, older_random_id_generator
+from tests.support.results import evidence_of, findings_of, loud_rules
+from tests.support.runs import write_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULE = "implicit-partitioning"
+
+SEARCH = settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+def merged(ids: list[Any], workers: int, seed: int = 0) -> list[Any]:
+    """Deliver one pass as the older loader does."""
+    return list(
+        OlderInterleave(ids, id_generator=iter, num_workers=workers, rng=random.Random(seed))
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "workers"), [(10, 4), (10, 3), (9, 2), (23, 4), (103, 8), (1000, 7), (65, 64)]
+)
+def test_a_dropped_tail_and_merged_parts_are_caught(
+    size: int, workers: int, tmp_path: Path
+) -> None:
+    declared = {"shuffle": False, "source_size": size, "workers": workers}
+    old = write_run(
+        tmp_path / "old", {"record": merged(list(range(size)), workers, seed=3)}, declared
+    )
+    new = write_run(tmp_path / "new", {"record": [*range(size)]}, declared)
+    result = audit(new, old)
+
+    (finding,) = findings_of(result, RULE)
+    assert result.findings[0] == finding
+    assert loud_rules(result) == [RULE]
+    assert (finding.severity, finding.run) == (Severity.FAIL, "b")
+    assert evidence_of(finding)["dropped"] == [*range(size // workers * workers, size)]
+    assert evidence_of(finding)["partitions"][0] == workers
+    assert evidence_of(finding)["formula"] == f"b = merge(partition(a, {workers}))"
+
+
+@given(size=st.integers(12, 90), workers=st.integers(2, 9), seed=st.integers(0, 9))
+@SEARCH
+def test_one_run_alone_is_enough_where_the_source_is_declared(
+    size: int, workers: int, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assume(size % workers and size // workers > 1)
+    order = merged(list(range(size)), workers, seed)
+    assume(order != sorted(order))
+    declared = {"shuffle": False, "source_size": size, "workers": workers}
+    run = write_run(tmp_path_factory.mktemp("r") / "run", {"record": order}, declared)
+    result = check(run)
+
+    (finding,) = findings_of(result, RULE)
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(finding)["undecidable"] is False
+    assert workers in evidence_of(finding)["partitions"]
+
+
+@pytest.mark.parametrize("kind", ["text", "sparse"])
+def test_ids_that_are_no_positions_are_placed_by_a_baseline_in_source_order(
+    kind: str, tmp_path: Path
+) -> None:
+    ids: list[Any] = [f"subject-{n:02}" if kind == "text" else n * n + 7 for n in range(23)]
+    random.Random(1).shuffle(ids)
+    declared = {"shuffle": False, "source_size": 23}
+    new = write_run(tmp_path / "new", {"record": ids}, declared)
+    old = write_run(tmp_path / "old", {"record": merged(ids, 4)}, declared)
+    result = audit(new, old)
+
+    (finding,) = findings_of(result, RULE)
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(finding)["dropped"] == ids[20:]
+    assert evidence_of(finding)["partitions"] == [4, 20]
+
+
+def test_ids_that_are_no_positions_are_placed_by_their_index(tmp_path: Path) -> None:
+    index = merged(list(range(23)), 4)
+    rows = {"record": [f"s{place}" for place in index], "index": index}
+    run = write_run(tmp_path / "run", rows, {"shuffle": False, "source_size": 23, "workers": 4})
+
+    (finding,) = findings_of(check(run), RULE)
+    assert evidence_of(finding)["dropped"] == [20, 21, 22]
+
+
+def test_every_epoch_and_a_last_one_that_is_cut_short(tmp_path: Path) -> None:
+    epochs = [merged(list(range(23)), 4, seed) for seed in range(3)]
+    epochs[-1] = epochs[-1][:9]
+    rows = {
+        "epoch": [number for number, order in enumerate(epochs) for _ in order],
+        "record": [record for order in epochs for record in order],
+    }
+    run = write_run(tmp_path / "run", rows, {"shuffle": False, "source_size": 23, "workers": 4})
+    (finding,) = findings_of(check(run), RULE)
+
+    assert evidence_of(finding)["explained_rows"] == 40
+    assert evidence_of(finding)["rows"] == 49
+
+
+def test_ranks_that_each_run_the_older_loader(tmp_path: Path) -> None:
+    orders = [merged(list(range(23)), 4, seed) for seed in range(2)]
+    rows = {"rank": [0] * 20 + [1] * 20, "record": orders[0] + orders[1]}
+    declared = {"shuffle": False, "source_size": 23, "workers": 4, "world_size": 2}
+    result = check(write_run(tmp_path / "run", rows, declared))
+
+    assert loud_rules(result) == [RULE, "partition-broken"]
+    assert evidence_of(findings_of(result, RULE)[0])["dropped"] == [20, 21, 22]
+
+
+def test_a_tail_that_draws_never_hit(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    schedule = iter(
+        OlderInterleave(
+            list(range(22)),
+            id_generator=lambda part: older_random_id_generator(part, rng=rng),
+            num_workers=4,
+            rng=random.Random(6),
+        )
+    )
+    rows = {"record": [next(schedule) for _ in range(600)]}
+    declared = {"shuffle": True, "replacement": True, "source_size": 22, "workers": 4}
+    result = check(write_run(tmp_path / "run", rows, declared))
+
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(findings_of(result, RULE)[0])["dropped"] == [20, 21]
+    few = check(write_run(tmp_path / "few", {"record": rows["record"][:150]}, declared))
+    assert loud_rules(few) == []
+    assert RULE in {skipped.rule for skipped in few.not_checked}
+
+
+def test_implicit_parts_and_ignored_weights_are_two_faults_in_this_order(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    schedule = iter(
+        OlderInterleave(
+            list(range(22)),
+            id_generator=lambda part: older_random_id_generator(part, rng=rng),
+            num_workers=4,
+            rng=random.Random(6),
+        )
+    )
+    weights = [1.0] * 11 + [3.0] * 11
+    declared = {
+        "shuffle": True,
+        "replacement": True,
+        "source_size": 22,
+        "workers": 4,
+        "weights": weights,
+    }
+    old = write_run(tmp_path / "old", {"record": [next(schedule) for _ in range(2000)]}, declared)
+    right = random.Random(1).choices(range(22), weights, k=2000)
+    result = audit(write_run(tmp_path / "new", {"record": right}, declared), old)
+
+    assert loud_rules(result) == [RULE, "ignored-weights"]
+
+
+def test_parts_without_a_remainder_that_interleave_against_the_source_order(
+    tmp_path: Path,
+) -> None:
+    declared = {"shuffle": False, "source_size": 200, "workers": 8}
+    new = write_run(tmp_path / "new", {"record": [*range(200)]}, declared)
+    old = write_run(tmp_path / "old", {"record": merged(list(range(200)), 8)}, declared)
+    (finding,) = findings_of(audit(new, old), RULE)
+
+    assert evidence_of(finding)["dropped"] == []
+    assert evidence_of(finding)["partitions"][0] == 8
+    assert "never" not in finding.message
+
+
+def test_parts_that_take_turns_are_caught_for_the_declared_worker_count(tmp_path: Path) -> None:
+    turns = [place for row in range(12) for place in (row, 12 + row)]
+    declared = {"shuffle": False, "source_size": 24}
+    new = write_run(tmp_path / "new", {"record": [*range(24)]}, declared | {"workers": 1})
+    old = write_run(tmp_path / "old", {"record": turns}, declared | {"workers": 2})
+    (finding,) = findings_of(audit(new, old), RULE)
+
+    assert evidence_of(finding)["partitions"][0] == 2
+
+
+@pytest.mark.parametrize("baseline", [False, True])
+def test_parts_of_one_record_are_undecidable_at_most(baseline: bool, tmp_path: Path) -> None:
+    declared = {"shuffle": False, "source_size": 7, "workers": 4}
+    old = write_run(tmp_path / "old", {"record": [2, 0, 3, 1]}, declared)
+    new = write_run(tmp_path / "new", {"record": [*range(7)]}, declared)
+    result = audit(new, old) if baseline else check(old)
+
+    (finding,) = findings_of(result, RULE)
+    assert loud_rules(result) == [RULE]
+    assert finding.severity is (Severity.FAIL if baseline else Severity.WARN)
+    assert evidence_of(finding)["undecidable"] is True
+    assert evidence_of(finding)["dropped"] == [4, 5, 6]
+
+
+def test_a_fault_of_both_runs_is_a_note(tmp_path: Path) -> None:
+    declared = {"shuffle": False, "source_size": 23, "workers": 4}
+    runs = [
+        write_run(tmp_path / str(seed), {"record": merged(list(range(23)), 4, seed)}, declared)
+        for seed in range(2)
+    ]
+    result = audit(*runs)
+
+    assert [finding.severity for finding in findings_of(result, RULE)] == [Severity.NOTE]
+    assert loud_rules(result) == []
+
+
+def test_the_source_order_without_its_tail_is_undecidable_at_most(tmp_path: Path) -> None:
+    declared = {"shuffle": False, "source_size": 10, "workers": 4}
+    new = write_run(tmp_path / "new", {"record": [*range(10)]}, declared)
+    old = write_run(tmp_path / "old", {"record": [*range(8)]}, declared)
+    (finding,) = findings_of(audit(new, old), RULE)
+
+    assert finding.severity is Severity.WARN
+    assert evidence_of(finding)["undecidable"] is True
+
+
+@pytest.mark.parametrize(
+    ("record", "declared"),
+    [
+        pytest.param([*range(8)], {"batch_size": 4, "drop_remainder": True}, id="dropped batch"),
+        pytest.param([*range(8)], {}, id="stopped early"),
+        pytest.param([*range(10)], {"workers": 4}, id="whole"),
+        pytest.param([3, 0, 1, 2], {"workers": 2}, id="no tail of that count"),
+        pytest.param([1, 0, 2, 3, 4, 5, 6, 7, 8], {"workers": 4}, id="parts of one record"),
+    ],
+)
+def test_what_has_another_explanation_is_passed(
+    record: list[int], declared: dict[str, Any], tmp_path: Path
+) -> None:
+    run = write_run(
+        tmp_path / "run", {"record": record}, {"shuffle": False, "source_size": 10} | declared
+    )
+
+    assert findings_of(check(run), RULE) == []
+
+
+@given(seed=st.integers(0, 10**6), size=st.integers(5, 40), dropped=st.integers(1, 4))
+@SEARCH
+def test_a_shuffle_that_drops_a_remainder_is_passed(
+    seed: int, size: int, dropped: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    order = random.Random(seed).sample(range(size), size - dropped)
+    run = write_run(
+        tmp_path_factory.mktemp("r") / "run",
+        {"record": order},
+        {"shuffle": True, "source_size": size, "workers": 2},
+    )
+
+    assert findings_of(check(run), RULE) == []
+
+
+def test_records_a_little_out_of_order_are_no_merge(tmp_path: Path) -> None:
+    declared = {"shuffle": False, "source_size": 100, "workers": 2}
+    swapped = [*range(49), 50, 49, *range(51, 100)]
+    shards = [*range(50, 100), *range(50)]
+    new = write_run(tmp_path / "new", {"record": [*range(100)]}, declared)
+
+    for name, order in (("swapped", swapped), ("shards", shards)):
+        assert (
+            findings_of(audit(new, write_run(tmp_path / name, {"record": order}, declared)), RULE)
+            == []
+        )

@@ -1,0 +1,170 @@
+"""Parts that overlap, replicate or leave gaps, and sharing that is meant."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from detloader.audits import check
+from detloader.findings import Result
+from tests.support.results import evidence_of, findings_of, lacking, loud_rules
+from tests.support.runs import write_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+RULE = "partition-broken"
+
+
+def dealt(by: str, *epochs: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
+    """Make a log of what each part delivers in each epoch, part after part."""
+    rows: dict[str, list[Any]] = {"epoch": [], by: [], "record": []}
+    for epoch, parts in enumerate(epochs):
+        for number, records in enumerate(parts):
+            rows["epoch"] += [epoch] * len(records)
+            rows[by] += [number] * len(records)
+            rows["record"] += records
+    return rows
+
+
+def judge(folder: Path, rows: dict[str, Any], **declared: Any) -> Result:
+    return check(write_run(folder / "run", rows, declared))
+
+
+@pytest.mark.parametrize("by", ["worker", "rank"])
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("parts", [2, 5])
+def test_parts_that_all_read_everything(by: str, text: bool, parts: int, tmp_path: Path) -> None:
+    records: list[Any] = [f"r{n}" if text else 3 * n for n in range(12)]
+    result = judge(tmp_path, dealt(by, [records] * parts), shuffle=False, source_size=12)
+
+    (finding,) = findings_of(result, RULE)
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(finding)["kind"] == "replicated"
+    assert evidence_of(finding)["by"] == by
+    assert evidence_of(finding)["parts"] == [*range(parts)]
+    assert evidence_of(finding)["records_count"] == 12
+
+
+def test_ranks_that_each_shuffle_for_themselves_overlap_and_leave_gaps(tmp_path: Path) -> None:
+    epochs = []
+    for epoch in range(2):
+        orders = [random.Random(10 * epoch + rank).sample(range(60), 60) for rank in range(2)]
+        epochs.append([order[rank::2] for rank, order in enumerate(orders)])
+    result = judge(
+        tmp_path, dealt("rank", *epochs), shuffle=True, replacement=False, source_size=60
+    )
+
+    (finding,) = findings_of(result, RULE)
+    assert evidence_of(finding)["kind"] == "overlap"
+    assert evidence_of(finding)["never_delivered_count"] == evidence_of(finding)["records_count"]
+    assert evidence_of(finding)["epochs_count"] == 2
+
+
+def test_ranges_that_share_a_border(tmp_path: Path) -> None:
+    rows = dealt("worker", [[*range(6)], [*range(5, 12)]])
+    (finding,) = findings_of(
+        judge(tmp_path, rows, shuffle=False, num_epochs=1, source_size=12), RULE
+    )
+
+    assert evidence_of(finding)["records"] == [5]
+    assert evidence_of(finding)["parts"] == [0, 1]
+
+
+def test_a_stride_of_more_ranks_than_there_are(tmp_path: Path) -> None:
+    rows = dealt("rank", [[*range(0, 24, 4)], [*range(1, 24, 4)]])
+    result = judge(tmp_path, rows, shuffle=False, source_size=24, world_size=2)
+
+    (finding,) = findings_of(result, RULE)
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(finding)["kind"] == "gaps"
+    assert evidence_of(finding)["never_delivered_count"] == 12
+
+
+def test_workers_of_one_rank_of_two(tmp_path: Path) -> None:
+    rows = {
+        "epoch": [0] * 12,
+        "rank": [0] * 4 + [1] * 8,
+        "worker": [0, 1, 0, 1] + [0, 1] * 4,
+        "record": [0, 1, 2, 3, 4, 4, 5, 5, 6, 6, 7, 7],
+    }
+    (finding,) = findings_of(judge(tmp_path, rows, shuffle=False, source_size=8), RULE)
+
+    assert evidence_of(finding)["by"] == "worker"
+    assert evidence_of(finding)["rank"] == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "declared"),
+    [
+        pytest.param(
+            dealt("rank", [[0, 2, 4, 6, 8, 10], [1, 3, 5, 7, 9, 0]]),
+            {"source_size": 11, "world_size": 2},
+            id="the sampler evens out its ranks",
+        ),
+        pytest.param(
+            dealt("rank", [[0, 2, 4], [1, 3, 0]]) | {"padding": [False] * 5 + [True]},
+            {"source_size": 5},
+            id="padding that is flagged",
+        ),
+        pytest.param(
+            dealt("rank", [[*range(8)], [*range(8)]]),
+            {"config": {"replication": 2}},
+            id="ranks that share one replica",
+        ),
+        pytest.param(
+            dealt("rank", [[*range(4)], [*range(4)], [*range(4, 8)], [*range(4, 8)]]),
+            {"config": {"replication": [[0, 1], [2, 3]]}},
+            id="groups of ranks that share a replica",
+        ),
+        pytest.param(
+            dealt("worker", [[0, 1, 2, 3], [0, 1, 2, 3]]),
+            {"config": {"repeats": 2}},
+            id="declared repeats",
+        ),
+        pytest.param(
+            dealt("worker", [[0, 1, 1, 3], [3, 0, 2, 1]]), {"replacement": True}, id="replacement"
+        ),
+        pytest.param(
+            dealt("worker", [[0, 1], [2, 3]], [[2, 3], [0, 1]]), {}, id="parts that change"
+        ),
+        pytest.param(
+            dealt("worker", [[0, 1, 2], [2, 3, 4]]) | {"asked": [0, 1, 5, 2, 3, 4]},
+            {"source_size": 6},
+            id="a substitute is another fault",
+        ),
+        pytest.param(
+            dealt("worker", [[0, 1, 2], [2, 3, 4]]),
+            {"source_size": 6},
+            id="what may be a substitute",
+        ),
+    ],
+)
+def test_sharing_that_is_meant_is_passed(
+    rows: dict[str, Any], declared: dict[str, Any], tmp_path: Path
+) -> None:
+    assert findings_of(judge(tmp_path, rows, shuffle=False, **declared), RULE) == []
+
+
+def test_draws_that_may_be_with_replacement_cannot_tell(tmp_path: Path) -> None:
+    rng = random.Random(0)
+    rows = dealt("worker", [rng.choices(range(30), k=30), rng.choices(range(30), k=30)])
+
+    assert lacking(judge(tmp_path, rows, shuffle=True), RULE) == ["replacement"]
+
+
+def test_a_resumed_run_may_deliver_records_again(tmp_path: Path) -> None:
+    rows = dealt("worker", [[0, 1, 2, 3], [2, 3, 4, 5]])
+    result = judge(tmp_path, rows, shuffle=False, resume={"position": 4})
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["a run that was not resumed"]
+
+
+def test_passes_that_are_not_told_apart_cannot_tell(tmp_path: Path) -> None:
+    rows = {"worker": [0, 1, 0, 1, 1, 0, 1], "record": [0, 1, 2, 3, 0, 1, 2]}
+
+    assert findings_of(judge(tmp_path, rows, shuffle=False), RULE) == []
