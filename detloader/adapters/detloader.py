@@ -144,6 +144,9 @@ class _Rows:
         self._full = full
         self._key = stream_key(plan.seed or 0)
         self._ids = None if ids is None else _id_array(ids, plan.size)
+        # Where IDs repeat, the stream's source is a schedule, and its places are not those of
+        # the records in their own source.
+        self._ids_are_places = self._ids is not None and len(self._ids.unique()) == plan.size
         # Keys only: a set that keeps the order of first use.
         self.seeds: dict[int, None] = {}
 
@@ -167,7 +170,7 @@ class _Rows:
         if self._full:
             columns["draws"] = self._draws(positions, chunks)
             columns["content"] = _content(chunks)
-        if self._ids is not None:
+        if self._ids_are_places:
             columns["index"] = index
         if self._plan.workers:
             columns["worker"] = batches % self._plan.workers

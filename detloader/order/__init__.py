@@ -12,3 +12,7 @@ Import from the modules themselves. They need NumPy alone. Only the generators o
 record IDs touch global random state: they draw from `random`, as published, where
 no generator is given to them.
 """
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -39,7 +39,7 @@ def test_equal_runs_are_status_0(cli: Cli, case: Case) -> None:
     done = cli("audit", a, b)
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("identical: ")
+    assert done.stdout.startswith("identical:")
 
 
 def test_reading_every_block_is_said(cli: Cli, case: Case) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import transforms
-from tests.support.trees import assert_all_equal
 
 import detloader
 from detloader import to_grain
 from detloader.errors import UsageError
+from tests.support import transforms
+from tests.support.trees import assert_all_equal
 
 
 def orders(dataset: Any, size: int, passes: int) -> list[list[int]]:

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import transforms
-from tests.support.trees import assert_all_equal, assert_equal
 
 from detloader import to_grain
 from detloader.errors import BatchError, SampleError
-from detloader.grain import Transform
+from detloader.source import Transform
+from tests.support import transforms
+from tests.support.trees import assert_all_equal, assert_equal
 
 FAILURES: dict[str, tuple[dict[str, Any], str]] = {
     "a transform that raises": (

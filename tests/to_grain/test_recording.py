@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support import transforms
-from tests.support.trees import assert_all_equal, assert_equal
 
 from detloader import open_run, record, to_grain
 from detloader.errors import RunError, SampleError, UsageError
 from detloader.manifest.content import sample_digest
 from detloader.manifest.reader import Stream
 from detloader.randomness import digest_draws, stream_key
+from tests.support import transforms
+from tests.support.trees import assert_all_equal, assert_equal
 
 STREAMS = st.fixed_dictionaries(
     {

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support import transforms
-from tests.support.trees import assert_all_equal
 
 from detloader import record, to_grain
+from tests.support import transforms
+from tests.support.trees import assert_all_equal
 
 ARGUMENTS: dict[str, Any] = {
     "seed": 6,

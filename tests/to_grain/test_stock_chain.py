@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support import transforms
-from tests.support.trees import assert_all_equal
 
 from detloader import to_grain
+from tests.support import transforms
+from tests.support.trees import assert_all_equal
 
 RECORDS: dict[str, Any] = {
     "arrays": lambda i: np.arange(i, i + 3, dtype=np.float32),
