@@ -7,21 +7,25 @@ indices of an element are computed at once, and one loop reads, draws and transf
 from __future__ import annotations
 
 import array
+import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from detloader.errors import BatchError, SampleError
-from detloader.manifest.content import batch_digests, sample_digest
+from detloader.manifest.content import sample_digest
+from detloader.manifest.packed import BatchDigester
 from detloader.plan import Plan
 from detloader.randomness import PositionGenerator
 from detloader.samples import owned, stack
 from detloader.source import DataSource, Transform
 
 __all__ = ["ElementMaker", "Witness", "Witnessing"]
+
+T = TypeVar("T")
 
 _NO_NONE = "return a sample, or leave the record out of the source"
 
@@ -67,7 +71,8 @@ class ElementMaker:
         self._source = source
         self._transform = transform
         self._witnessing = witnessing
-        self._generators = _Generators(plan.seed or 0)
+        self._generators = _Pool(functools.partial(PositionGenerator, plan.seed or 0))
+        self._digesters = _Pool(BatchDigester)
 
     def __call__(self, number: int) -> Any:
         """Return an element, with a witnessing as a pair with the `Witness` of its making.
@@ -116,7 +121,7 @@ class ElementMaker:
             taken.append(generator.taken())
             if (sys.getrefcount(rng), sys.getrefcount(bits)) > idle:
                 # Somebody kept the generator; it must not move under them.
-                generator = self._generators.fresh()
+                generator = self._generators.make()
                 rng, bits = generator.generator, generator.bit_generator
                 idle = sys.getrefcount(rng), sys.getrefcount(bits)
         self._generators.give_back(generator)
@@ -139,32 +144,32 @@ class ElementMaker:
         try:
             if self._plan.batch_size is None:
                 return np.uint64(sample_digest(element)).tobytes()
-            return batch_digests(element).tobytes()
+            digester = self._digesters.take()
+            content = digester(element).tobytes()
+            self._digesters.give_back(digester)
         except Exception:  # noqa: BLE001  # recording must not stop what it watches
             return b""
+        return content
 
 
-class _Generators:
-    """Idle generators of one seed; taking and giving back are atomic, so threads may share it."""
+class _Pool(Generic[T]):
+    """Idle helpers; taking and giving back are atomic, so threads may share it."""
 
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._idle: list[PositionGenerator] = []
+    def __init__(self, make: Callable[[], T]) -> None:
+        self.make = make
+        self._idle: list[T] = []
 
-    def take(self) -> PositionGenerator:
+    def take(self) -> T:
         try:
             return self._idle.pop()
         except IndexError:
-            return self.fresh()
+            return self.make()
 
-    def fresh(self) -> PositionGenerator:
-        return PositionGenerator(self._seed)
+    def give_back(self, helper: T) -> None:
+        self._idle.append(helper)
 
-    def give_back(self, generator: PositionGenerator) -> None:
-        self._idle.append(generator)
-
-    def __reduce__(self) -> tuple[type[_Generators], tuple[int]]:
-        return type(self), (self._seed,)
+    def __reduce__(self) -> tuple[type[_Pool[T]], tuple[Callable[[], T]]]:
+        return type(self), (self.make,)
 
 
 def _batch(samples: Sequence[Any], indices: Sequence[int]) -> Any:

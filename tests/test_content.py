@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from detloader.manifest.content import UndigestibleError, batch_digests, sample_digest
+from detloader.manifest.packed import BatchDigester
 
 
 class Pair(NamedTuple):
@@ -251,3 +252,31 @@ def test_digesting_reads_and_does_not_write() -> None:
 
     assert len(batch_digests(batch)) == 3
     assert batch["y"].dtype == np.dtype(">i2")
+
+
+@given(
+    rows=st.integers(1, 5),
+    shapes=st.lists(st.sampled_from([(), (3,), (2, 2)]), min_size=1, max_size=3),
+    codes=st.lists(st.sampled_from("?bHiqefdF"), min_size=3, max_size=3),
+    swapped=st.booleans(),
+)
+def test_a_digester_kept_over_batches_gives_what_each_batch_alone_gives(
+    rows: int, shapes: list[tuple[int, ...]], codes: list[str], swapped: bool
+) -> None:
+    digest = BatchDigester()
+    rng = np.random.default_rng(rows)
+    for size in (rows, rows, rows + 1):
+        batch = {
+            name: np.frombuffer(
+                rng.bytes(np.dtype(code).itemsize * size * int(np.prod(shape))), code
+            )
+            .astype(np.dtype(code).newbyteorder(">" if swapped else "<"))
+            .reshape(size, *shape)
+            for name, shape, code in zip("zab", shapes, codes, strict=False)
+        }
+
+        assert digest(batch).tolist() == batch_digests(batch).tolist()
+        assert (
+            digest({**batch, "text": ["é"] * size}).tolist()
+            == batch_digests({**batch, "text": ["é"] * size}).tolist()
+        )

@@ -118,8 +118,6 @@ def _deliver(
         "num_epochs": 1,
         "workers": workers,
     }
-    with record(
-        loader, run, ids=ids, batched=batched, level=level, declared=declared
-    ) as recorded:
+    with record(loader, run, ids=ids, batched=batched, level=level, declared=declared) as recorded:
         for _ in recorded:
             pass

@@ -23,21 +23,17 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-__all__ = ["UndigestibleError", "batch_digests", "sample_digest"]
+__all__ = ["UndigestibleError", "batch_digests", "sample_digest", "schema_seed"]
 
 Value: TypeAlias = NDArray[Any] | str | bytes
 Path: TypeAlias = tuple[str | int, ...]
 Schema: TypeAlias = tuple[tuple[Path, str, tuple[int, ...]], ...]
-Form: TypeAlias = tuple[str, tuple[int, ...]]
 Column: TypeAlias = "NDArray[Any] | Sequence[object]"
 
 _JOINED_ROW = 4096
 """Rows of several leaves up to this many bytes are joined by NumPy before they are hashed."""
 
 _PLAIN = (str, bytes, int, float, complex, np.generic)
-
-_NUMBERS = frozenset(order + np.dtype(kind).str[1:] for kind in "?bBhHiIqQefdFD" for order in "|<>")
-"""Codes of NumPy's types of numbers whose every byte has a meaning."""
 
 _path = operator.itemgetter(0)
 
@@ -66,15 +62,6 @@ def batch_digests(batch: object) -> NDArray[np.uint64]:
     Raises:
         UndigestibleError: a leaf has no bytes of its own, or not as many rows as another.
     """
-    if type(batch) is dict and set(map(type, batch)) == {str}:
-        forms = [
-            (leaf.dtype.str, leaf.shape) if type(leaf) is np.ndarray else ("", ())
-            for leaf in batch.values()
-        ]
-        layout = _layout(tuple(batch), tuple(forms))
-        if layout is not None:
-            keys, rows, seed = layout
-            return _row_digests([_as_bytes(batch[key], rows) for key in keys], rows, seed)
     columns: list[tuple[Path, Column]] = []
     _collect_columns(batch, (), columns)
     columns.sort(key=_path)
@@ -82,23 +69,8 @@ def batch_digests(batch: object) -> NDArray[np.uint64]:
     arrays = [(path, leaf) for path, leaf in columns if isinstance(leaf, np.ndarray)]
     if len(arrays) < len(columns) or any(leaf.dtype.kind in "US" for _, leaf in arrays):
         return _each_digest(columns, rows)
-    seed = _seed(tuple([(path, _type_name(leaf), leaf.shape[1:]) for path, leaf in arrays]))
+    seed = schema_seed(tuple([(path, _type_name(leaf), leaf.shape[1:]) for path, leaf in arrays]))
     return _row_digests([_as_bytes(leaf, rows) for _, leaf in arrays], rows, seed)
-
-
-@functools.lru_cache(256)
-def _layout(keys: tuple[str, ...], forms: tuple[Form, ...]) -> tuple[list[str], int, int] | None:
-    """Sort the leaves of a batch, once for all batches of its form; count rows; find the seed.
-
-    None where it is no dict of arrays of numbers. A batch of small records is made in
-    200 us, in which walking through it anew would be felt.
-    """
-    lengths = {shape[:1] for _, shape in forms}
-    if any(code not in _NUMBERS for code, _ in forms) or len(lengths) > 1 or () in lengths:
-        return None
-    named = sorted(zip(keys, forms, strict=True))
-    schema = tuple(((key,), _little_endian(code), shape[1:]) for key, (code, shape) in named)
-    return [key for key, _ in named], forms[0][1][0], _seed(schema)
 
 
 def _each_digest(columns: Sequence[tuple[Path, Column]], rows: int) -> NDArray[np.uint64]:
@@ -124,12 +96,13 @@ def _hash(pieces: Iterable[Any], seed: int) -> int:
 
 
 def _digest(leaves: Sequence[tuple[Path, Value]]) -> int:
-    seed = _seed(tuple([(path, _type_name(leaf), np.shape(leaf)) for path, leaf in leaves]))
+    seed = schema_seed(tuple([(path, _type_name(leaf), np.shape(leaf)) for path, leaf in leaves]))
     return _hash([_leaf_bytes(leaf) for _, leaf in leaves], seed)
 
 
 @functools.lru_cache(256)
-def _seed(schema: Schema) -> int:
+def schema_seed(schema: Schema) -> int:
+    """Return what seeds the digests of samples with these leaves, sorted by their paths."""
     return xxhash.xxh3_64_intdigest(msgspec.json.encode(schema))
 
 
