@@ -67,13 +67,17 @@ def ask_about_difference(
     answers, known_a, known_b = Answers(), Known(), Known()
     for rule in rules:
         of_headers, no_headers = _ask(rule.compare_headers, a.stream, b.stream)
-        of_a, no_a = _ask(rule.check_run, a, known_a)
-        of_b, no_b = _ask(rule.check_run, b, known_b)
+        check_run = None if of_headers else rule.check_run  # headers answered for both runs
+        of_a, no_a = _ask(check_run, a, known_a)
+        of_b, no_b = _ask(check_run, b, known_b)
         of_both, no_both = _ask(rule.compare_runs, comparison, known_b)
         findings = [_finding(rule, "b", fault) for fault in of_headers]
         findings += _sort_out(rule, of_a, of_b)
         findings += [_finding(rule, "b", fault) for fault in of_both]
         answers.add(rule, findings, [*no_headers, *no_a, *no_b, *no_both])
+        if any(finding.severity is not Severity.NOTE for finding in findings):
+            known_a.causes.append(rule.name)
+            known_b.causes.append(rule.name)
     return answers
 
 

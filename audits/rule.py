@@ -9,8 +9,8 @@ it has a `STAGE`, an `EXAMPLE`, and one function or more of these:
     compare_runs(comparison, known)    asks two streams whose rows differ
     compare_headers(a, b)              asks two streams whether their rows differ or not
 
-Each gives the faults that it found, in any number, or raises `CannotTell`. Modules with
-`compare_headers` are listed in `detloader.audits.rules.HEADER_RULES`.
+Each gives the faults that it found, in any number, or raises `CannotTell`. Runs that are
+equal are told equal without NumPy: a module with `compare_headers` must not import it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.metadata
+import importlib.util
 import pkgutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
+from importlib.abc import InspectLoader
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from detloader.audits import rules
@@ -103,10 +105,12 @@ class Known:
     Attributes:
         missing: codes of the records whose absence is explained.
         drifted: codes of the records whose change of content is explained.
+        causes: names of the rules that told these two runs apart; what runs share is not one.
     """
 
     missing: Integers | None = None
     drifted: Integers | None = None
+    causes: list[str] = field(default_factory=list)
 
 
 class CheckRun(Protocol):
@@ -139,12 +143,14 @@ class Example:
         mended: columns of its twin.
         declared: what both declare.
         baseline: columns of the run that both are compared with; None where one run is enough.
+        baseline_declared: what the baseline declares otherwise.
     """
 
     faulty: Rows
     mended: Rows
     declared: Mapping[str, Any]
     baseline: Rows | None = None
+    baseline_declared: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,9 +198,20 @@ def all_rules() -> tuple[Rule, ...]:
 @functools.cache
 def header_rules() -> tuple[Rule, ...]:
     """Find the rules that are asked on equal runs too, in causal order."""
-    found = [*(_own_rule(name) for name in rules.HEADER_RULES), *_foreign_rules()]
+    names = [module.name for module in pkgutil.iter_modules(rules.__path__)]
+    own = [_own_rule(name) for name in names if _compares_headers(name)]
+    found = [*own, *_foreign_rules()]
     asking = [rule for rule in found if rule.compare_headers is not None]
     return tuple(sorted(asking, key=lambda rule: (rule.stage, rule.name)))
+
+
+def _compares_headers(name: str) -> bool:
+    """Tell from its compiled code, without running it, whether a rule asks headers."""
+    spec = importlib.util.find_spec(f"{rules.__name__}.{name}")
+    if spec is None or not isinstance(spec.loader, InspectLoader):
+        return True
+    code = spec.loader.get_code(spec.name)
+    return code is None or "compare_headers" in code.co_names
 
 
 def _own_rule(name: str) -> Rule:

@@ -9,6 +9,10 @@
     replacement, remainders       with or without replacement; what batches leave over
     draws, clones, layouts        draws along workers and ranks, and whether they are copies
     repeats, orders, mixing       what comes again in a later epoch; how well an order is mixed
+    conditions, seeds, aspects    what two runs declare otherwise; what they have in common
+    enumeration, places           which record stands at which place of the source, in two runs
+    delivery, exchange, parting   orders and draws that races change; where runs part for good
+    restarts, jumps               where a run was taken up again, and where it went on
 
 A measurement gives numbers and never names a cause: that is the rules' part.
 """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.confirm import show
 from detloader.audits.integers import lacking
 from detloader.audits.measures.deliverers import deliverers_of
 from detloader.audits.measures.statistics import chance_of_no_repeat, is_impossible
@@ -67,7 +68,7 @@ def _check_that_records_repeat(view: StreamView) -> Fault | None:
             "repeated": 0,
             "log10_chance": round(log_chance / math.log(10), 1),
         },
-        confirm=f"detloader show {view.path}",
+        confirm=show(view.path),
     )
 
 
@@ -86,7 +87,7 @@ def _check_that_none_repeats(view: StreamView) -> Fault | None:
         "without replacement are declared.",
         cause="Another sampler than the declared one was used: one that draws with replacement.",
         evidence={"kind": "with replacement", "rows": view.rows, "repeated": repeated},
-        confirm=f"detloader show {view.path}",
+        confirm=show(view.path),
     )
 
 

@@ -50,6 +50,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from detloader.audits.confirm import show
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
@@ -213,4 +214,5 @@ def _evidence(view: StreamView, rows: Flags, columns: tuple[str, str]) -> dict[s
 
 
 def _confirm(view: StreamView, rows: Flags) -> str:
-    return f"detloader show {view.path} --record {view.record.show(int(np.argmax(rows)))}"
+    (record,) = view.identify(view.record.values[[int(np.argmax(rows))]])
+    return show(view.path, record=record)

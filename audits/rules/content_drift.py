@@ -54,6 +54,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.confirm import show
 from detloader.audits.integers import are_distinct, distinct, tally
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
@@ -205,5 +206,5 @@ def _fault(view: StreamView, column: str, rows: Integers, *, cause: str, where: 
         message=f"{what} {shown} {verb} other {column} bytes in {count}: {where}.",
         cause=cause,
         evidence=evidence,
-        confirm=f"detloader show {view.path} --record {named[0]}",
+        confirm=show(view.path, record=named[0]),
     )

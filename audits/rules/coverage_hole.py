@@ -50,6 +50,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.confirm import show
 from detloader.audits.integers import distinct, lacking
 from detloader.audits.measures.holes import SHOWN, find_hole, is_explained
 from detloader.audits.measures.source import without_padding
@@ -122,7 +123,7 @@ def _find_substituted(view: StreamView, known: Known) -> list[Fault]:
             f"row {first}: {shown.show(first)} was asked for and {view.record.show(first)} came.",
             cause="Records that cannot be read are silently replaced by others.",
             evidence=evidence,
-            confirm=f"detloader show {view.path} --record {shown.show(first)}",
+            confirm=show(view.path, record=view.identify(asked.values[rows[:1]])[0]),
         )
     ]
 
@@ -161,7 +162,7 @@ def _dropped_fault(view: StreamView, hole: Hole) -> Fault:
         f"{'it' if hole.count == 1 else 'them'}: {hole.count} of {hole.size} records.",
         cause="The loader skips records, and nothing that was declared accounts for it.",
         evidence=_evidence(view, hole.names, hole.count),
-        confirm=f"detloader show {view.path} --record {hole.names[0]}" if hole.names else None,
+        confirm=show(view.path, record=hole.names[0]) if hole.names else None,
     )
 
 

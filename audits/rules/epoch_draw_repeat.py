@@ -56,6 +56,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.confirm import show
 from detloader.audits.measures.draws import draw_columns
 from detloader.audits.measures.repeats import Repeats, find_repeats
 from detloader.audits.measures.source import without_padding
@@ -156,7 +157,7 @@ def _check_cache(view: StreamView, names: list[str], epochs: dict[int, Integers]
             "epochs": [[*pair] for pair in pairs[:SHOWN]],
             "epochs_count": len(pairs),
         },
-        confirm=f"detloader show {view.path} --epoch {pairs[0][1]}",
+        confirm=show(view.path, epoch=pairs[0][1]),
     )
 
 
@@ -191,5 +192,5 @@ def _fault(view: StreamView, name: str, found: Repeats, epochs: dict[int, Intege
         f"{agreement.matched} of {agreement.compared} agree.",
         cause=cause,
         evidence=evidence,
-        confirm=f"detloader show {view.path} --epoch {weakest.later}",
+        confirm=show(view.path, epoch=weakest.later),
     )

@@ -55,6 +55,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.confirm import show
 from detloader.audits.integers import distinct
 from detloader.audits.measures.statistics import is_impossible, log_arrangements
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
@@ -185,5 +186,5 @@ def _fault(view: StreamView, repeat: _Repeat, ranks: list[int]) -> Fault:
         f"the same {repeat.rows} rows in the same sequence.",
         cause=cause,
         evidence=evidence,
-        confirm=f"detloader show {view.path} --epoch {repeat.groups[0][1]}",
+        confirm=show(view.path, epoch=repeat.groups[0][1]),
     )

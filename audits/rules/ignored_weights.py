@@ -56,6 +56,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.confirm import show
 from detloader.audits.measures.source import without_padding
 from detloader.audits.measures.statistics import (
     ALPHA,
@@ -198,5 +199,5 @@ def _fault(view: StreamView, message: str, evidence: dict[str, JsonValue]) -> Fa
         message=message,
         cause="The sampler does not read the weights that it was given.",
         evidence=evidence,
-        confirm=f"detloader show {view.path}",
+        confirm=show(view.path),
     )

@@ -57,6 +57,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.confirm import record_again
 from detloader.audits.measures.partition_forms import explain_passes
 from detloader.audits.measures.partitions import collect_passes
 from detloader.audits.measures.source import (
@@ -155,7 +156,7 @@ def _fault(view: StreamView, source: Source, passes: Passes, parts: Parts, known
         cause="Implicit partitioning: the loader split its IDs over workers into contiguous "
         "parts of equal length, left out the remainder, and merged the parts as they came.",
         evidence=evidence,
-        confirm=f"detloader replay {view.path} --vary workers=1,{counts[0]}",
+        confirm=record_again(view.path, view.stream, workers=1),
     )
 
 

@@ -63,6 +63,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.confirm import record_again, show
 from detloader.audits.measures.replacement import check_replacement
 from detloader.audits.measures.schedules import (
     chance_of_homogeneity,
@@ -200,7 +201,7 @@ def _judge_length(view: StreamView, weights: int, size: int, unweighted: int) ->
                 "rows": view.rows,
                 "unweighted": unweighted,
             },
-            confirm=f"detloader show {view.path}",
+            confirm=show(view.path),
         )
     ]
 
@@ -229,7 +230,7 @@ def _fault_of_weights(view: StreamView, draws: Draws, p_declared: float) -> Faul
             "never_drawn": [draws.names[place] for place in never[:SHOWN].tolist()],
             "never_drawn_count": len(never),
         },
-        confirm=f"detloader show {view.path}",
+        confirm=show(view.path),
     )
 
 
@@ -277,11 +278,10 @@ def _fault_of_shares(b: StreamView, by: str, schedules: Schedules, log_chance: f
         "partitions": [*partitions],
         "parts": parts,
     }
-    vary = f"workers=1,{partitions[0]}" if partitions else "workers=0,1"
     return Fault(
         severity=Severity.FAIL,
         message=message,
         cause=cause,
         evidence=evidence,
-        confirm=f"detloader replay {b.path} --vary {vary}",
+        confirm=record_again(b.path, b.stream, workers=1),
     )

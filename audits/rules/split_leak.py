@@ -53,6 +53,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from detloader.audits.confirm import show
 from detloader.audits.measures.source import without_padding
 from detloader.audits.measures.splits import is_for_training
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
@@ -207,7 +208,7 @@ def _fault(view: StreamView, leak: _Leak, names: tuple[JsonValue, JsonValue]) ->
         message=f"{message}.",
         cause=cause,
         evidence=evidence,
-        confirm=f"detloader show {view.path} --record {named[0]}",
+        confirm=show(view.path, record=named[0]),
     )
 
 

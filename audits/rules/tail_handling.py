@@ -60,6 +60,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.batches import batch_spans
+from detloader.audits.confirm import record_again, show
 from detloader.audits.measures.census import take_census
 from detloader.audits.measures.deliverers import deliverers_of
 from detloader.audits.measures.remainders import Loss, find_loss, find_padding, places_of_repeats
@@ -181,9 +182,9 @@ def _fault_of_loss(
         message=_message(view, shape, loss, lost, [str(name) for name in shown[:5]]),
         cause=loss.tail.cause,
         evidence=evidence,
-        confirm=f"detloader replay {view.path} --vary workers=0,{shape.workers}"
+        confirm=record_again(view.path, view.stream, workers=1)
         if workers
-        else f"detloader show {view.path} --epoch {first.epoch}",
+        else show(view.path, epoch=first.epoch),
     )
 
 
@@ -257,5 +258,5 @@ def _fault_of_padding(
             "delivered": _delivered(view, first),
             "epochs": [epoch.epoch for epoch in epochs[:SHOWN]],
         },
-        confirm=f"detloader show {view.path} --epoch {first.epoch}",
+        confirm=show(view.path, epoch=first.epoch),
     )

@@ -55,6 +55,7 @@ import math
 from typing import TYPE_CHECKING
 
 from detloader.audits.batches import global_batches
+from detloader.audits.confirm import show
 from detloader.audits.measures.deliverers import deliverers_of, ranks_as_deliverers
 from detloader.audits.measures.mixing import Stay, common_batches, displacement, purity, stay
 from detloader.audits.measures.orders import (
@@ -178,7 +179,7 @@ def _fault_of_buffer(
         cause="The shuffle buffer is much smaller than the data"
         + (f" ({declared} is declared)." if declared is not None else "."),
         evidence=evidence,
-        confirm=f"detloader show {view.path} --epoch {where[0]}",
+        confirm=show(view.path, epoch=where[0]),
     )
 
 
@@ -232,7 +233,7 @@ def _fault_of_parts(view: StreamView, epochs: list[int], by: str, parts: int, wh
             "epochs": [*epochs[:SHOWN]],
             "log10_chance": round(whole.log_chance / math.log(10), 1),
         },
-        confirm=f"detloader show {view.path} --epoch {epochs[-1]}",
+        confirm=show(view.path, epoch=epochs[-1]),
     )
 
 
@@ -262,5 +263,5 @@ def _check_batches(view: StreamView, epochs: dict[int, Integers]) -> Fault | Non
             "epochs": [*sorted(epochs)[:SHOWN]],
             "log10_chance": round(log_chance / math.log(10), 1),
         },
-        confirm=f"detloader show {view.path} --epoch {max(epochs)}",
+        confirm=show(view.path, epoch=max(epochs)),
     )

@@ -58,6 +58,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.confirm import record_again, show
 from detloader.audits.measures.clones import find_families
 from detloader.audits.measures.deliverers import deliverers_of
 from detloader.audits.measures.draws import draw_columns
@@ -185,9 +186,9 @@ def _fault(
         f"{weakest.compared} agree, and {len(drawn)} rows have {distinct} different draws.",
         cause=f"The {between} hold copies of one random generator, or seed theirs alike.",
         evidence=evidence,
-        confirm=f"detloader show {view.path} --epoch {clones.epochs[0]}"
+        confirm=show(view.path, epoch=clones.epochs[0])
         if between == "ranks"
-        else f"detloader replay {view.path} --vary workers=0,1,2",
+        else record_again(view.path, view.stream, workers=1),
     )
 
 

@@ -1,0 +1,218 @@
+"""Under which conditions two runs were made, as far as they tell.
+
+What a run did not declare is unknown: it neither differs nor is equal.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from detloader.audits.rule import CannotTell
+from detloader.findings import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from detloader.audits.compare import Comparison
+    from detloader.audits.rule import Known
+    from detloader.findings import JsonValue
+    from detloader.manifest.reader import Stream
+
+__all__ = [
+    "config_differences",
+    "declared_of",
+    "effective_seed",
+    "environment_variable",
+    "equal_conditions",
+    "is_resumed",
+    "is_unexplained",
+    "require_equal_seeds",
+    "require_no_other",
+    "setting_differences",
+    "topology_differences",
+    "version_differences",
+]
+
+UNKNOWN = msgspec.UNSET
+
+TOPOLOGY = ("workers", "threads", "world_size", "start_method")
+SETTINGS = (
+    "loader",
+    "order_policy",
+    "purpose",
+    "shuffle",
+    "source_size",
+    "weights",
+    "replacement",
+    "num_samples",
+    "num_epochs",
+    "batch_size",
+    "drop_remainder",
+    "stream_mode",
+    "deterministic",
+)
+READERS = frozenset(
+    {"h5py", "hdf5", "pyarrow", "pillow", "opencv-python", "opencv-python-headless", "array-record"}
+)
+"""Packages that read and decode; what they change is content, never an order or a draw."""
+
+INERT = frozenset(
+    {
+        "inert",
+        "buffer",
+        "buffer_size",
+        "log_level",
+        "num_epochs",
+        "num_parallel_calls",
+        "num_threads",
+        "num_workers",
+        "persistent_workers",
+        "pin_memory",
+        "prefetch",
+        "prefetch_buffer_size",
+        "prefetch_factor",
+        "read_ahead",
+        "threads",
+        "verbose",
+        "workers",
+    }
+)
+"""Entries of a configuration that change how fast a loader is, or its order, never a sample."""
+
+
+def is_unexplained(comparison: Comparison, known: Known) -> bool:
+    """Tell whether two runs differ in a way that no earlier rule has explained."""
+    return not known.causes and comparison.verdict is not Verdict.EQUIVALENT
+
+
+def declared_of(stream: Stream, name: str) -> Any:
+    """Give a declared field; `UNSET` where it is undeclared, None where it was declared so."""
+    return getattr(stream.declared, name)
+
+
+def effective_seed(stream: Stream) -> Any:
+    """Give the seed that was used, else the one that was given; `UNSET` where neither is known."""
+    used = stream.declared.seed_used
+    return stream.declared.seed if used is UNKNOWN or used is None else used
+
+
+def environment_variable(stream: Stream, name: str) -> Any:
+    """Give an environment variable; None where it was not set, `UNSET` where nobody knows."""
+    declared = stream.declared.env
+    if declared is not UNKNOWN and name in declared:
+        return declared[name]
+    return stream.environment.env.get(name, UNKNOWN)
+
+
+def topology_differences(a: Stream, b: Stream) -> dict[str, JsonValue]:
+    """Give the fields of the topology that both declare, and declare otherwise."""
+    return _differences(a, b, TOPOLOGY)
+
+
+def setting_differences(a: Stream, b: Stream) -> list[str]:
+    """Name the other declared fields that differ."""
+    names = list(_differences(a, b, SETTINGS))
+    return [*names, "config"] if config_differences(a, b) else names
+
+
+def config_differences(a: Stream, b: Stream) -> dict[str, JsonValue]:
+    """Give the entries of the configuration that differ, in both values.
+
+    Entries that a configuration lists under "inert" are left out, and those that are known to
+    change no sample. Runs that declare no configuration have none that differs.
+    """
+    configs = [stream.declared.config for stream in (a, b)]
+    left, right = ({} if config is UNKNOWN else config for config in configs)
+    if UNKNOWN in configs:
+        return {}
+    inert = {*INERT, *_listed(left), *_listed(right)}
+    return {
+        name: [left.get(name), right.get(name)]
+        for name in dict.fromkeys([*left, *right])
+        if name not in inert and left.get(name, UNKNOWN) != right.get(name, UNKNOWN)
+    }
+
+
+def _listed(config: Mapping[str, JsonValue]) -> list[str]:
+    names = config.get("inert", [])
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def version_differences(a: Stream, b: Stream) -> dict[str, JsonValue]:
+    """Give the versions that differ, of packages that an order or a draw can depend on."""
+    versions_a, versions_b = _versions(a), _versions(b)
+    return {
+        package: [version, versions_b[package]]
+        for package, version in versions_a.items()
+        if package.lower() not in READERS and versions_b.get(package, version) != version
+    }
+
+
+def is_resumed(stream: Stream) -> bool:
+    """Tell whether a run declares, or shows by a column, that it was taken up again."""
+    declared = stream.declared
+    known = declared.resume is not UNKNOWN or declared.parent is not UNKNOWN
+    return known or "resumed" in stream.columns
+
+
+def require_no_other(a: Stream, b: Stream, kind: str, others: Sequence[str]) -> None:
+    """Make sure that two runs differ in one kind of condition alone.
+
+    Args:
+        a: the baseline.
+        b: the other run.
+        kind: what the rule wants to blame.
+        others: further conditions that were found to differ.
+
+    Raises:
+        CannotTell: they differ in a setting, by a restart, or in one of `others` as well.
+    """
+    found = [*others, *setting_differences(a, b)]
+    if is_resumed(a) or is_resumed(b):
+        found.append("resume")
+    if found:
+        raise CannotTell(f"two runs that differ in {kind} alone, and not in {', '.join(found)}")
+
+
+def require_equal_seeds(a: Stream, b: Stream, *, random: bool) -> None:
+    """Make sure that two runs are known to have used one seed, where anything is random.
+
+    Raises:
+        CannotTell: a seed is not known.
+    """
+    unshuffled = a.declared.shuffle is False and b.declared.shuffle is False
+    seeds = [effective_seed(a), effective_seed(b)]
+    if (random or not unshuffled) and (UNKNOWN in seeds or None in seeds):
+        raise CannotTell("seed")
+
+
+def equal_conditions(a: Stream, b: Stream) -> list[JsonValue]:
+    """Name what both runs declare, and declare alike."""
+    names = ("seed", *TOPOLOGY, *SETTINGS)
+    equal: list[JsonValue] = [
+        name
+        for name in names
+        if declared_of(a, name) is not UNKNOWN and declared_of(a, name) == declared_of(b, name)
+    ]
+    versions = _versions(a)
+    if versions and versions == _versions(b):
+        equal.append("versions")
+    if declared_of(a, "config") is not UNKNOWN and not config_differences(a, b):
+        equal.append("config")
+    return equal
+
+
+def _differences(a: Stream, b: Stream, names: Sequence[str]) -> dict[str, JsonValue]:
+    pairs = {name: (declared_of(a, name), declared_of(b, name)) for name in names}
+    return {
+        name: [left, right]
+        for name, (left, right) in pairs.items()
+        if left is not UNKNOWN and right is not UNKNOWN and left != right
+    }
+
+
+def _versions(stream: Stream) -> dict[str, str]:
+    declared = stream.declared.versions
+    return {**stream.environment.versions, **({} if declared is UNKNOWN else declared)}

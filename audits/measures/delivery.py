@@ -1,0 +1,211 @@
+"""Orders that differ as parallel readers make them differ: by who was ready first.
+
+Two traces tell delivery from a shuffle. Readers give their own records in order, so the
+order inside each shard (or inside each contiguous part of the source) is the same in both
+runs, while their records are interleaved otherwise. And nobody runs far ahead, so that
+records stand near the places that they have in the other run.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.measures.statistics import is_impossible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from detloader.audits.columns import Flags, Integers
+    from detloader.audits.compare import Comparison
+
+__all__ = ["Delivery", "displacements", "find_delivery", "has_same_records", "is_local"]
+
+SAMPLE = 65_536
+"""Rows that are looked at first, so that long runs of another kind are soon let go."""
+
+FARTHEST = 0.25
+"""Share of an epoch that a record may be away from its place, to have been overtaken only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """An order that delivery explains.
+
+    Attributes:
+        trace: "shards", "parts" or "displacement".
+        groups: shards or parts whose inner order is kept; 0 for displacement.
+        log_chance: logarithm of the chance that a shuffle of all records leaves this trace.
+    """
+
+    trace: str
+    groups: int
+    log_chance: float
+
+
+def has_same_records(comparison: Comparison) -> bool:
+    """Tell whether each epoch has the same records in both runs, as often."""
+    return len(comparison.alignment.rows_a) == comparison.a.rows == comparison.b.rows
+
+
+def find_delivery(comparison: Comparison) -> Delivery | None:
+    """Find the traces of delivery in an order that differs; None where there are none."""
+    if not has_same_records(comparison) or not comparison.counts.moved:
+        return None
+    found = _by_shards(comparison) or _by_parts(comparison)
+    if found is not None:
+        return found
+    if _has_shards(comparison):  # another order inside the shards is another shuffle
+        return None
+    log_chance = _chance_of_displacements(comparison)
+    if not is_impossible(log_chance) or _come_again(comparison):
+        return None
+    return Delivery("displacement", 0, log_chance)
+
+
+def _come_again(comparison: Comparison) -> bool:
+    """Tell whether records repeat in an epoch: each pass over the source is then near itself."""
+    a = comparison.a
+    order = np.lexsort((a.record.values, a.epoch))
+    record, epoch = a.record.values[order], a.epoch[order]
+    return bool(((np.diff(record) == 0) & (np.diff(epoch) == 0)).any())
+
+
+def _has_shards(comparison: Comparison) -> bool:
+    return comparison.a.has("shard") or comparison.b.has("shard")
+
+
+def _by_shards(comparison: Comparison) -> Delivery | None:
+    if not _has_shards(comparison):
+        return None
+    a, alignment = comparison.a, comparison.alignment
+    if a.has("shard"):
+        shard = a.column("shard").values[alignment.rows_a]
+    else:
+        shard = comparison.b.column("shard").values[alignment.rows_b]
+    labels = np.unique(shard, return_inverse=True)[1]
+    return _keeps_order(comparison, labels, "shards")
+
+
+def _by_parts(comparison: Comparison) -> Delivery | None:
+    """Try the contiguous parts of the source that both orders could be merges of."""
+    a, rows_a, rows_b = comparison.a, comparison.alignment.rows_a, comparison.alignment.rows_b
+    source = _source_positions(comparison)
+    if source is None:
+        return None
+    labels = np.zeros(len(rows_a), np.int64)
+    for rows in _epochs(a.epoch[rows_a]):
+        if _many_falls(source[rows[:SAMPLE]], rows_b[rows[:SAMPLE]]):
+            return None
+        order = rows[np.argsort(source[rows], kind="stable")]
+        falls_a, falls_b = np.diff(rows_a[order]) < 0, np.diff(rows_b[order]) < 0
+        if not falls_a.any() or not falls_b.any():
+            return None  # one of them is in source order: no merge
+        falls = falls_a | falls_b
+        if not is_impossible(_chance_of_descents(int(falls.sum()), len(rows))):
+            return None
+        labels[order[1:]] = np.cumsum(falls)
+    return _keeps_order(comparison, labels, "parts")
+
+
+def _many_falls(source: Integers, rows: Integers) -> bool:
+    """Tell from a few neighbouring rows whether their order is too mixed for a merge."""
+    falls = np.diff(rows[np.argsort(source)]) < 0
+    return not is_impossible(_chance_of_descents(int(falls.sum()), len(rows)))
+
+
+def _source_positions(comparison: Comparison) -> Integers | None:
+    a, rows_a = comparison.a, comparison.alignment.rows_a
+    if a.has("index") and a.column("index").vocabulary is None:
+        positions: Integers = a.column("index").values[rows_a]
+        return positions
+    return None if a.record.vocabulary is not None else a.record.values[rows_a]
+
+
+def _keeps_order(comparison: Comparison, labels: Integers, trace: str) -> Delivery | None:
+    """Tell whether the order inside each group is the same, and the groups are interleaved."""
+    a, rows_a, rows_b = comparison.a, comparison.alignment.rows_a, comparison.alignment.rows_b
+    epoch = a.epoch[rows_a]
+    for part in (slice(SAMPLE), slice(None)):
+        order = np.lexsort((rows_a[part], labels[part], epoch[part]))
+        group_ends = (np.diff(labels[part][order]) != 0) | (np.diff(epoch[part][order]) != 0)
+        if not (group_ends | (np.diff(rows_b[part][order]) > 0)).all():
+            return None
+    sizes = np.diff(np.flatnonzero(np.concatenate([[True], group_ends, [True]])))
+    log_chance = -sum(math.lgamma(size + 1) for size in sizes.tolist())
+    if not is_impossible(log_chance) or _stand_apart(labels, rows_a, rows_b, len(sizes)):
+        return None
+    return Delivery(trace, len(np.unique(labels)), log_chance)
+
+
+def _stand_apart(labels: Integers, rows_a: Integers, rows_b: Integers, groups: int) -> bool:
+    """Tell whether groups follow one another whole in both runs: those were shuffled, not raced."""
+    return all(
+        int((np.diff(labels[np.argsort(rows)]) != 0).sum()) < groups for rows in (rows_a, rows_b)
+    )
+
+
+def _chance_of_displacements(comparison: Comparison) -> float:
+    """Give the logarithm of the chance that shuffled epochs stay so near to one another."""
+    rows_a, rows_b = comparison.alignment.rows_a, comparison.alignment.rows_b
+    epoch = comparison.a.epoch[rows_a]
+    distance = mean = variance = 0.0
+    for rows in _epochs(epoch):
+        places = rows_b[rows] - rows_b[rows].min()
+        if not _is_bounded(places):
+            return 0.0
+        moved, expected, spread = _footrule(places)
+        distance, mean, variance = distance + moved, mean + expected, variance + spread
+    return _log_below(distance, mean, variance)
+
+
+def is_local(places: Integers) -> bool:
+    """Tell whether an order stays nearer to another one than a shuffle of all rows does.
+
+    Args:
+        places: shape (rows,), int64; for each row of the one its place in the other.
+    """
+    return _is_bounded(places) and is_impossible(_log_below(*_footrule(places)))
+
+
+def _is_bounded(places: Integers) -> bool:
+    """Tell whether no row is far away; streams shifted by one draw are near on average only."""
+    return bool(np.abs(places - np.arange(len(places))).max() <= FARTHEST * len(places))
+
+
+def displacements(comparison: Comparison) -> Integers:
+    """Give how far each matched row stands from its place in the other run; shape (common,)."""
+    distance: Integers = np.abs(comparison.alignment.rows_a - comparison.alignment.rows_b)
+    return distance
+
+
+def _footrule(places: Integers) -> tuple[float, float, float]:
+    """Give Spearman's footrule of an order, and its mean and variance over all orders.
+
+    Moments after Diaconis and Graham (1977).
+    """
+    size = len(places)
+    distance = float(np.abs(places - np.arange(size)).sum())
+    return distance, (size**2 - 1) / 3, (size + 1) * (2 * size**2 + 7) / 45
+
+
+def _chance_of_descents(descents: int, size: int) -> float:
+    """Give the logarithm of the chance that a shuffled order has so few descents."""
+    return _log_below(descents, (size - 1) / 2, (size + 1) / 12)
+
+
+def _log_below(value: float, mean: float, variance: float) -> float:
+    from scipy.special import log_ndtr
+
+    if not variance:
+        return 0.0
+    return float(log_ndtr((value - mean) / math.sqrt(variance)))
+
+
+def _epochs(epoch: Integers) -> Iterator[Integers]:
+    """Yield the rows of each epoch, where rows stand epoch by epoch."""
+    borders: Flags = np.diff(epoch) != 0
+    yield from np.split(np.arange(len(epoch)), np.flatnonzero(borders) + 1)

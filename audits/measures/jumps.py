@@ -1,0 +1,158 @@
+"""Where in the uninterrupted run a restart went on, and what that lost or repeated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.measures.restarts import restarts_of, resume_position
+from detloader.audits.rule import CannotTell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from detloader.audits.columns import Integers
+    from detloader.audits.view import StreamView
+
+__all__ = ["Jump", "find_jumps", "kind_of_jump", "lost_and_repeated"]
+
+CERTAIN = 4
+"""Rows in a row that must agree, for a place to be the one where a run went on."""
+
+TRIED = 1000
+"""Places of a record that are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """A restart that missed its place.
+
+    Attributes:
+        restart: row of the resumed run at which it shows.
+        expected: row of the uninterrupted run that should have come.
+        actual: the row that came; None where no part of the uninterrupted run fits.
+        matched: rows that agree from there on.
+        number: which restart it is, from 1; a place at which the run departs later on is
+            counted as a further one.
+    """
+
+    restart: int
+    expected: int
+    actual: int | None
+    matched: int
+    number: int
+
+
+def find_jumps(
+    whole: StreamView, resumed: StreamView
+) -> Iterator[tuple[int, StreamView, StreamView, Jump]]:
+    """Yield the ranks on which a restart missed its place."""
+    parts = dict(whole.by_rank())
+    if parts.keys() != dict(resumed.by_rank()).keys():
+        raise CannotTell("the same ranks in both runs")
+    for rank, rows in resumed.by_rank():
+        one, other = whole.take(parts[rank]), resumed.take(rows)
+        position = resume_position(one, other, len(parts))
+        restarts = restarts_of(other, position)
+        if not len(restarts):
+            continue
+        before = int(restarts[0])
+        if np.array_equal(one.record.values[:before], other.record.values[:before]):
+            jump = _find_jump(one.record.values, other.record.values, restarts, position)
+            if jump is not None:
+                yield rank, one, other, jump
+
+
+def _find_jump(
+    whole: Integers, resumed: Integers, restarts: Integers, position: int | None
+) -> Jump | None:
+    """Find the first restart that went on elsewhere than it should; None where all are exact.
+
+    Args:
+        whole: records of one rank, uninterrupted.
+        resumed: records of the same rank, with restarts.
+        restarts: shape (restarts,), int64; ascending rows of the resumed run.
+        position: row of the uninterrupted run that the first restart should go on with; None
+            where it goes on where the rows before it ended.
+    """
+    shift = 0
+    for number, restart in enumerate(restarts.tolist(), 1):
+        end = int(restarts[number]) if number < len(restarts) else len(resumed)
+        segment = resumed[restart:end]
+        wanted = [restart + shift] if restart else []
+        if number == 1 and position is not None:
+            wanted.insert(0, position)
+        agreed = [_common(whole[row:], segment) for row in wanted]
+        if not wanted:
+            return None
+        best = int(np.argmax(agreed))
+        expected, matched = wanted[best], agreed[best]
+        if matched == min(len(segment), max(len(whole) - expected, 0)) and expected < len(whole):
+            shift = expected - restart
+            continue
+        if not matched:
+            expected = wanted[0]
+        departed = restart + matched
+        return _jump(
+            whole, resumed[departed:end], departed, expected + matched, number + bool(matched)
+        )
+    return None
+
+
+def _jump(whole: Integers, rest: Integers, restart: int, expected: int, number: int) -> Jump:
+    places = np.flatnonzero(whole == rest[0])
+    nearest = places[np.argsort(np.abs(places - expected), kind="stable")][:TRIED]
+    lengths = [_common(whole[place:], rest) for place in nearest.tolist()]
+    if lengths:
+        best = int(np.argmax(lengths))
+        place, matched = int(nearest[best]), lengths[best]
+        if matched >= min(CERTAIN, len(rest), max(len(whole) - place, 2)):
+            return Jump(restart, expected, place, matched, number)
+    return Jump(restart, expected, None, 0, number)
+
+
+def _common(left: Integers, right: Integers) -> int:
+    """Count the values that two sequences have in common at their beginnings."""
+    size = min(len(left), len(right))
+    differs = left[:size] != right[:size]
+    return int(np.argmax(differs)) if differs.any() else size
+
+
+def kind_of_jump(whole: StreamView, jump: Jump) -> str:
+    """Tell "gap", "overlap", "from-start", "epoch-order" and "other-order" apart."""
+    if jump.actual is None:
+        return "other-order"
+    expected = min(jump.expected, whole.rows - 1)
+    epoch, came = int(whole.epoch[expected]), int(whole.epoch[jump.actual])
+    start, its_start = _start(whole, epoch), _start(whole, came)
+    if jump.actual == 0 or (jump.actual == start and jump.actual < jump.expected):
+        return "from-start"
+    if came != epoch and jump.actual - its_start == jump.expected - start:
+        return "epoch-order"
+    return "gap" if jump.actual > jump.expected else "overlap"
+
+
+def _start(whole: StreamView, epoch: int) -> int:
+    return int(np.argmax(whole.epoch == epoch))
+
+
+def lost_and_repeated(
+    whole: StreamView, resumed: StreamView, jump: Jump, kind: str
+) -> tuple[Integers, Integers]:
+    """Give the codes of records that were skipped, and of those that came once more."""
+    none = np.zeros(0, np.int64)
+    if jump.actual is not None and kind != "epoch-order":
+        if jump.actual > jump.expected:
+            return whole.record.values[jump.expected : jump.actual], none
+        return none, whole.record.values[jump.actual : jump.expected]
+    # Another order: what the rest of the epoch should have held, against what it held.
+    epoch = whole.epoch == whole.epoch[min(jump.expected, whole.rows - 1)]
+    epoch[: jump.expected] = False
+    wanted = whole.record.values[epoch]
+    came = resumed.record.values[jump.restart : jump.restart + len(wanted)]
+    missing = np.setdiff1d(wanted[: len(came)], came) if len(came) < len(wanted) else none
+    if len(came) == len(wanted):
+        missing = np.setdiff1d(wanted, came)
+    return missing, np.setdiff1d(came, wanted)

@@ -1,0 +1,92 @@
+"""Where a run was taken up again, and where it meant to go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.batches import batch_starts
+from detloader.audits.rule import CannotTell
+
+if TYPE_CHECKING:
+    from detloader.audits.columns import Integers
+    from detloader.audits.view import StreamView
+
+__all__ = ["restarts_of", "resume_position"]
+
+
+def _marked_rows(view: StreamView) -> Integers:
+    """Give the rows at which the `resumed` column says that the run was taken up again.
+
+    The column is false, zero or absent before the first restart. It may count restarts;
+    a flag that only stays true tells the first one. Row 0 is among them where the run
+    holds nothing from before.
+    """
+    if not view.has("resumed"):
+        return np.zeros(0, np.int64)
+    column = view.column("resumed")
+    state = column.values.astype(np.int64)
+    if column.vocabulary is not None:
+        state += 1
+    state[column.missing()] = 0
+    changes = np.flatnonzero(np.diff(state, prepend=0))
+    restarts: Integers = changes[state[changes] != 0]
+    return restarts
+
+
+def resume_position(whole: StreamView, resumed: StreamView, ranks: int) -> int | None:
+    """Give the row of the uninterrupted run at which the other declares to go on.
+
+    Args:
+        whole: rows of one rank of the uninterrupted run, in delivery order.
+        resumed: the same rank of the resumed run.
+        ranks: ranks among which records, counted globally, are shared.
+    """
+    resume = resumed.declared("resume")
+    if resume is None:
+        return None
+    if resume.unit.startswith("epoch"):
+        epochs = np.unique(whole.epoch)[resume.position :]
+        return _first_row(whole, int(epochs[0])) if len(epochs) else whole.rows
+    start = _first_row(whole, resume.epoch) if isinstance(resume.epoch, int) else 0
+    if resume.unit.startswith("batch"):
+        return start + _rows_of_batches(whole, resumed, start, resume.position)
+    shared = resume.position // ranks if resume.position % ranks == 0 else resume.position
+    return start + int(shared)
+
+
+def _first_row(whole: StreamView, epoch: int) -> int:
+    later = np.flatnonzero(whole.epoch >= epoch)
+    return int(later[0]) if len(later) else whole.rows
+
+
+def _rows_of_batches(whole: StreamView, resumed: StreamView, start: int, batches: int) -> int:
+    if "batch" in whole.compared:
+        starts = np.flatnonzero(batch_starts(whole)[start:])
+        return int(starts[batches]) if batches < len(starts) else whole.rows - start
+    size = whole.declared("batch_size") or resumed.declared("batch_size") or 1
+    return int(batches * size)
+
+
+def restarts_of(resumed: StreamView, position: int | None) -> Integers:
+    """Give the rows at which a run was taken up again; row 0 where it holds nothing from before.
+
+    Args:
+        resumed: rows of one rank of the resumed run, in delivery order.
+        position: the row of the uninterrupted run that it declares to go on with.
+
+    Raises:
+        CannotTell: neither the rows nor what was declared tell it.
+    """
+    restarts = _marked_rows(resumed)
+    if len(restarts):
+        if restarts[0] == 0 and position is None:
+            raise CannotTell("resume")
+        return restarts
+    if position is None and not resumed.has("resumed"):
+        raise CannotTell("resume, or resumed")
+    if position is None:
+        return restarts
+    joined = resumed.declared("parent") is None and 0 < position < resumed.rows
+    return np.array([position if joined else 0])

@@ -1,0 +1,97 @@
+"""Seeds that were given and seeds that were used, as runs declare them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from detloader.audits.measures.conditions import UNKNOWN
+
+if TYPE_CHECKING:
+    from detloader.findings import JsonValue
+    from detloader.manifest.reader import Stream
+
+__all__ = ["Misuse", "Seeds", "is_same_seed", "misuse_of"]
+
+WIDTHS = (31, 32, 53, 63, 64)
+"""Bits that generators keep of a seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misuse:
+    """A seed that was given, and another one that was used.
+
+    Attributes:
+        kind: "zero", "fraction", "truncated", "out-of-range" or "ignored".
+        given: the one, in its own type.
+        used: the other.
+    """
+
+    kind: str
+    given: Any
+    used: Any
+
+    @property
+    def reading(self) -> str:
+        """Say what the loader made of the seed."""
+        return {
+            "zero": "0 counts as no seed",
+            "fraction": "the fraction is cut off",
+            "truncated": "only its low bits are kept",
+            "out-of-range": "it is out of the range that generators take",
+            "ignored": "it is not used",
+        }[self.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Seeds of one run, or of the baseline and the other run; `UNSET` where undeclared."""
+
+    given: list[Any]
+    used: list[Any]
+
+    @classmethod
+    def of(cls, *streams: Stream) -> Seeds:
+        """Read the seeds that streams declare."""
+        return cls(
+            [stream.declared.seed for stream in streams],
+            [stream.declared.seed_used for stream in streams],
+        )
+
+    def evidence(self) -> dict[str, JsonValue]:
+        """Give what is known of them, under the names that the rule documents."""
+        evidence: dict[str, JsonValue] = {}
+        if UNKNOWN not in self.given:
+            evidence["given"] = [*self.given]
+            evidence["types"] = [type(seed).__name__ for seed in self.given]
+        if UNKNOWN not in self.used:
+            evidence["used"] = [*self.used]
+        return evidence
+
+
+def misuse_of(stream: Stream) -> Misuse | None:
+    """Tell what became of a seed that was given; None where it was used, or nobody knows."""
+    given, used = stream.declared.seed, stream.declared.seed_used
+    if given is UNKNOWN or given is None or used is UNKNOWN or is_same_seed(given, used):
+        return None
+    return Misuse(_kind(given, used), given, used)
+
+
+def is_same_seed(one: Any, other: Any) -> bool:
+    """Tell whether two seeds are one: 7, 7.0 and "7" are."""
+    return bool(one == other) or str(one) == str(other)
+
+
+def _kind(given: Any, used: Any) -> str:
+    if given in (0, "0"):
+        return "zero"
+    if not isinstance(given, (int, float)) or not isinstance(used, (int, float)):
+        return "ignored"
+    if not math.isfinite(given):
+        return "out-of-range"
+    if given != int(given):
+        return "fraction" if used in (int(given), round(given)) else "ignored"
+    if any(used == int(given) % 2**width for width in WIDTHS):
+        return "truncated" if given >= 0 else "out-of-range"
+    return "out-of-range" if given < 0 or given >= 2**32 else "ignored"

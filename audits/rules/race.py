@@ -1,0 +1,167 @@
+"""Order or draws depend on which reader is ready first.
+
+## What it catches
+
+Two runs of one configuration with the same records, whose order was only changed by
+delivery: readers keep the order of their own shard, or of their own contiguous part
+of the source, and are interleaved otherwise; or records stand near their places in
+the other run, though not on them. And runs of one order in which readers take their
+draws from one generator: the draws are the same ones, on other records.
+
+## Why it hurts
+
+The seed does nothing. A run cannot be repeated, and a difference between two runs
+says nothing about what was changed between them.
+
+## Example
+
+Four readers, each of which keeps its order:
+
+    run a   8 16 24 25 0 1 26
+    run b   24 8 0 9 10 25 11
+
+## How to mend it
+
+Ask for deterministic delivery (`deterministic=True`, ordered maps and pools). Derive
+a generator for each record from seed, epoch and record instead of sharing one among
+threads. Where speed is worth it, declare `deterministic` false: it is a note then.
+
+## Evidence
+
+- `what`: "order" or "draws".
+- `trace`: "shards", "parts", "displacement", "exchanged-draws", or "exclusion": draws of
+  few values, which only threads are left to explain.
+- `groups`: shards or parts whose inner order is kept.
+- `moved`: rows outside the longest common order, or rows with other draws.
+- `largest_displacement`: the farthest that a row, or a draw, stands from its place.
+- `shared_draws`: of exchanged draws, how many both runs took.
+- `threads`, `workers`, `deterministic`: as declared by the baseline, where they are.
+- `log10_chance`: decimal logarithm of the chance that a shuffle leaves this trace.
+- `equal`: what both runs declare alike.
+
+## Limits
+
+Is silent where seeds, topology or versions explain the difference, and where runs
+were resumed. Needs `shard`, or IDs or an `index` that are source positions, or enough
+rows to tell a short way from a shuffle. Shards that follow one another whole were
+shuffled, not raced. A third run of the same configuration confirms a race.
+
+## Seen in
+
+tensorflow/tensorflow#34180 (`interleave` with `deterministic=False`);
+webdataset/webdataset#122; ray-project/ray#58658; zea 0.1.0 with eight threads.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from detloader.audits.measures.conditions import (
+    equal_conditions,
+    is_unexplained,
+    require_no_other,
+    topology_differences,
+    version_differences,
+)
+from detloader.audits.measures.delivery import displacements, find_delivery, has_same_records
+from detloader.audits.measures.exchange import find_exchange
+from detloader.audits.rule import CannotTell, Example, Fault, Stage
+from detloader.findings import Severity
+
+if TYPE_CHECKING:
+    from detloader.audits.compare import Comparison
+    from detloader.audits.rule import Known
+    from detloader.findings import JsonValue
+
+__all__ = ["EXAMPLE", "STAGE", "compare_runs"]
+
+STAGE = Stage.RACE
+
+EXAMPLE = Example(
+    baseline={
+        "record": [0, 8, 1, 2, 9, 3, 10, 11, 4, 5, 12, 6, 13, 14, 7, 15],
+        "shard": [0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 1],
+    },
+    faulty={
+        "record": [8, 0, 9, 1, 10, 2, 3, 4, 11, 12, 13, 5, 6, 14, 7, 15],
+        "shard": [1, 0, 1, 0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 1],
+    },
+    mended={
+        "record": [0, 8, 1, 2, 9, 3, 10, 11, 4, 5, 12, 6, 13, 14, 7, 15],
+        "shard": [0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 1],
+    },
+    declared={"shuffle": False, "source_size": 16, "threads": 2},
+)
+
+
+def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
+    """Find orders and draws that delivery changed."""
+    if not is_unexplained(comparison, known) or not has_same_records(comparison):
+        return []
+    a, b = comparison.a.stream, comparison.b.stream
+    evidence = _delivery(comparison) or find_exchange(comparison)
+    if evidence is None:
+        return []
+    others = [*topology_differences(a, b), *version_differences(a, b)]
+    require_no_other(a, b, "time", others)
+    return [_fault(comparison, evidence)]
+
+
+def _delivery(comparison: Comparison) -> dict[str, JsonValue] | None:
+    found = find_delivery(comparison)
+    if found is None:
+        return None
+    if found.trace == "displacement" and not _is_parallel(comparison):
+        raise CannotTell("shard, threads or workers")
+    evidence: dict[str, JsonValue] = {
+        "what": "order",
+        "trace": found.trace,
+        "moved": comparison.counts.moved,
+        "largest_displacement": int(displacements(comparison).max()),
+        "log10_chance": round(found.log_chance / math.log(10), 1),
+    }
+    return {**evidence, "groups": found.groups} if found.groups else evidence
+
+
+def _is_parallel(comparison: Comparison) -> bool:
+    declared = comparison.a.declared
+    return (
+        (declared("threads") or 0) > 1
+        or (declared("workers") or 0) > 1
+        or declared("deterministic") is False
+    )
+
+
+def _fault(comparison: Comparison, evidence: dict[str, JsonValue]) -> Fault:
+    a, b = comparison.a, comparison.b
+    for name in ("threads", "workers", "deterministic"):
+        if a.declared(name) is not None:
+            evidence[name] = a.declared(name)
+    evidence["equal"] = equal_conditions(a.stream, b.stream)
+    meant = a.declared("deterministic") is False and b.declared("deterministic") is False
+    return Fault(
+        severity=Severity.NOTE if meant else Severity.FAIL,
+        message=_message(evidence) + (" That was declared." if meant else ""),
+        cause="Readers deliver in the order in which they finish."
+        if evidence["what"] == "order"
+        else "Readers share one generator and take from it in the order in which they come.",
+        evidence=evidence,
+        confirm=f"detloader replay {b.path}",
+    )
+
+
+def _message(evidence: dict[str, JsonValue]) -> str:
+    farthest = evidence["largest_displacement"]
+    if evidence["what"] == "draws":
+        return (
+            f"The order is the same and {evidence['moved']} records have other draws; "
+            f"{evidence['shared_draws']} draws are in both runs, on whichever record, and no seed, "
+            "version or topology differs."
+        )
+    kept = {
+        "shards": f"the order inside each of {evidence.get('groups')} shards is kept",
+        "parts": f"both are merges of the same {evidence.get('groups')} parts of the source",
+        "displacement": "records stay near their places, far nearer than a shuffle leaves them",
+    }[str(evidence["trace"])]
+    return f"The same records come in another order, at most {farthest} places away: {kept}."

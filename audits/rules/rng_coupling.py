@@ -1,0 +1,157 @@
+"""Something else draws from the stream that the shuffle draws from.
+
+## What it catches
+
+Two runs of one seed and configuration whose first epochs are equal, while later ones
+are other permutations of the same records (or have other draws), for good. And runs
+that are whole epochs apart: epoch k of one is epoch k + 1 of the other.
+
+## Why it hurts
+
+A validation pass, a shape probe or a sanity check between two epochs takes a number
+from the shared generator, and all later training epochs change. It looks like a race.
+
+## Example
+
+Run b validates after each epoch, with one draw from the global generator:
+
+    epoch   0         1         2
+    run a   2 0 3 1   1 3 0 2   0 1 3 2
+    run b   2 0 3 1   3 2 0 1   2 3 1 0
+
+## How to mend it
+
+Give the shuffle a generator of its own, derived from seed and epoch, and let nothing
+else draw from it.
+
+## Evidence
+
+- `first_epoch`: the first epoch that differs; `equal_epochs`: how many before it do not.
+- `what`: "order" or "draws".
+- `epochs`: the epochs that differ, 20 at most; `epochs_count`: all of them.
+- `offset`: epochs by which the other run is ahead of the baseline, where one fits:
+  1 says that its epoch k is epoch k + 1 of the baseline. null where none fits.
+- `rng_out`, `rng_in`: state of the generator in both runs as the epoch before was left
+  and as this one was entered, where these columns were recorded.
+- `equal`: what both runs declare alike.
+
+## Limits
+
+Needs `epoch` with two epochs in both runs. Does not speak where seeds, topology or
+versions explain the difference, where records only stand near their places, where a
+later epoch is equal again, where runs were resumed, or where `rng_in` is equal.
+
+## Seen in
+
+pytorch/pytorch#11062, keras-team/keras#8906; zea, whose `Dataloader.shape` runs one
+iterator and so advances the seed of the next epoch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.measures.conditions import (
+    equal_conditions,
+    is_resumed,
+    is_unexplained,
+    require_no_other,
+    topology_differences,
+    version_differences,
+)
+from detloader.audits.measures.parting import find_parting
+from detloader.audits.rule import CannotTell, Example, Fault, Stage
+from detloader.findings import Severity
+
+if TYPE_CHECKING:
+    from detloader.audits.compare import Comparison
+    from detloader.audits.measures.parting import Parting
+    from detloader.audits.rule import Known
+    from detloader.audits.view import StreamView
+    from detloader.findings import JsonValue
+
+__all__ = ["EXAMPLE", "STAGE", "compare_runs"]
+
+STAGE = Stage.COUPLING
+
+_EPOCHS = [0] * 6 + [1] * 6 + [2] * 6
+
+EXAMPLE = Example(
+    baseline={"epoch": _EPOCHS, "record": [2, 0, 3, 5, 1, 4, 1, 3, 0, 4, 2, 5, 0, 5, 3, 1, 4, 2]},
+    faulty={"epoch": _EPOCHS, "record": [2, 0, 3, 5, 1, 4, 5, 2, 4, 0, 1, 3, 3, 2, 0, 4, 5, 1]},
+    mended={"epoch": _EPOCHS, "record": [2, 0, 3, 5, 1, 4, 1, 3, 0, 4, 2, 5, 0, 5, 3, 1, 4, 2]},
+    declared={"shuffle": True, "seed": 0, "source_size": 6, "num_epochs": 3},
+)
+
+SHOWN = 20
+"""Epochs that the evidence lists."""
+
+
+def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
+    """Find epochs from which on two runs part."""
+    a, b = comparison.a, comparison.b
+    if not is_unexplained(comparison, known) or is_resumed(a.stream) or is_resumed(b.stream):
+        return []
+    if not (a.has("epoch") and b.has("epoch")):
+        raise CannotTell("epoch")
+    parting = find_parting(comparison)
+    if parting is None or _enters_alike(comparison, parting):
+        return []
+    others = [*topology_differences(a.stream, b.stream), *version_differences(a.stream, b.stream)]
+    require_no_other(a.stream, b.stream, "what else drew", others)
+    return [_fault(comparison, parting)]
+
+
+def _enters_alike(comparison: Comparison, parting: Parting) -> bool:
+    states = _states(comparison, "rng_in", parting.first)
+    return states is not None and states[0] == states[1]
+
+
+def _states(comparison: Comparison, name: str, epoch: int) -> list[JsonValue] | None:
+    """Give the state that both runs recorded for an epoch; None where one did not."""
+    if not (comparison.a.has(name) and comparison.b.has(name)):
+        return None
+    return [_first(comparison.a, name, epoch), _first(comparison.b, name, epoch)]
+
+
+def _first(view: StreamView, name: str, epoch: int) -> JsonValue:
+    return view.column(name).show(int(np.argmax(view.epoch == epoch)))
+
+
+def _fault(comparison: Comparison, parting: Parting) -> Fault:
+    evidence: dict[str, JsonValue] = {
+        "first_epoch": parting.first,
+        "equal_epochs": parting.equal,
+        "what": parting.what,
+        "epochs": [*parting.epochs[:SHOWN]],
+        "epochs_count": len(parting.epochs),
+        "offset": parting.offset,
+        "equal": equal_conditions(comparison.a.stream, comparison.b.stream),
+    }
+    before = parting.epochs[0] - 1 if parting.equal else parting.first
+    for name, epoch in (("rng_out", before), ("rng_in", parting.first)):
+        states = _states(comparison, name, epoch)
+        if states is not None:
+            evidence[name] = [*states]
+    return Fault(
+        severity=Severity.FAIL,
+        message=_message(parting),
+        cause="Something else, such as a validation pass or a probe, draws from the shared stream.",
+        evidence=evidence,
+        confirm=f"detloader replay {comparison.b.path}",
+    )
+
+
+def _message(parting: Parting) -> str:
+    subject = "the draws are others" if parting.what == "draws" else "the order is another one"
+    if not parting.equal:
+        message = f"The order is another one from the first epoch, {parting.first}, on."
+    else:
+        equal = "One epoch is" if parting.equal == 1 else f"{parting.equal} epochs are"
+        message = f"{equal} equal; from epoch {parting.first} on {subject}, of the same records."
+    if parting.offset is None:
+        return message
+    where = f"k {'+' if parting.offset > 0 else '-'} {abs(parting.offset)}"
+    return f"{message} From there on its epoch k is the baseline's epoch {where}."

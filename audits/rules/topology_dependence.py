@@ -1,0 +1,166 @@
+"""What is delivered depends on the number of workers, threads or ranks.
+
+## What it catches
+
+Two runs that declare another number of workers, threads or ranks, or another start
+method, and nothing else otherwise, and that do not deliver the same.
+
+## Why it hurts
+
+The result is a function of the machine. A rerun on a smaller node is another
+experiment, and a comparison of two machines compares two data orders.
+
+## Example
+
+Each worker has a stream of its own, so that draws depend on how many there are:
+
+    1 worker    record 3: draws 2432
+    2 workers   record 3: draws 1421
+
+## How to mend it
+
+Derive draws from seed, epoch and record instead of from the worker. Shuffle, filter
+and batch before the work is dealt to workers, or after it is brought together again.
+
+## Evidence
+
+- `fields`: the topology that differs, each with the value of the baseline and of the
+  other run.
+- `same`, `other`: which of records, order, batches, draws and content stay the same,
+  and which do not. Draws and content are compared record by record.
+- `delivered`: rows of both runs.
+- `missing`, `extra`: IDs that only one of the runs has, 20 at most; `missing_count`,
+  `extra_count`: all of them.
+- `equal`: what both runs declare alike.
+
+## Limits
+
+Needs one of `workers`, `threads`, `world_size` and `start_method` in both runs. Does
+not speak where source, seed or partition explain the difference, where only the
+place in a global batch or the rank differs, or where a few records hold other bytes
+and nothing else differs, which is content drift. Where a setting, a version or a
+restart differs as well, it cannot tell.
+
+## Seen in
+
+torch (draws of map-style data sets), grain (`batch` or `filter` before `mp_prefetch`),
+datasets, pytorch/pytorch#7068, meta-pytorch/data#1180.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.measures.aspects import aspects_of, is_cut_short
+from detloader.audits.measures.conditions import (
+    TOPOLOGY,
+    UNKNOWN,
+    declared_of,
+    equal_conditions,
+    is_unexplained,
+    require_equal_seeds,
+    require_no_other,
+    topology_differences,
+    version_differences,
+)
+from detloader.audits.rule import CannotTell, Example, Fault, Stage
+from detloader.findings import Severity
+
+if TYPE_CHECKING:
+    from detloader.audits.compare import Comparison
+    from detloader.audits.measures.aspects import Aspects
+    from detloader.audits.rule import Known
+    from detloader.findings import JsonValue
+    from detloader.manifest.reader import Stream
+
+__all__ = ["EXAMPLE", "STAGE", "compare_runs"]
+
+STAGE = Stage.TOPOLOGY
+
+EXAMPLE = Example(
+    baseline={"record": [2, 0, 3, 1], "draws": [91, 82, 73, 64]},
+    faulty={"record": [2, 0, 3, 1], "draws": [91, 55, 82, 46]},
+    mended={"record": [2, 0, 3, 1], "draws": [91, 82, 73, 64]},
+    declared={"shuffle": True, "seed": 1, "source_size": 4, "workers": 2},
+    baseline_declared={"workers": 0},
+)
+
+SHOWN = 20
+"""Records that the evidence names."""
+
+FEW = 0.05
+"""Share of rows with other bytes up to which the bytes drifted, and were not drawn otherwise."""
+
+
+def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
+    """Find a difference that follows the topology."""
+    if not is_unexplained(comparison, known):
+        return []
+    a, b = comparison.a.stream, comparison.b.stream
+    fields = topology_differences(a, b)
+    if not fields:
+        _require_topology(a, b)
+        return []
+    aspects = aspects_of(comparison)
+    if not aspects.other or (aspects.other == ("content",) and _drifted(comparison)):
+        return []
+    if is_cut_short(comparison):
+        return []
+    require_equal_seeds(a, b, random="draws" in aspects.other)
+    require_no_other(a, b, " and ".join(fields), [*version_differences(a, b)])
+    return [_fault(comparison, fields, aspects)]
+
+
+def _require_topology(a: Stream, b: Stream) -> None:
+    both = [
+        name
+        for name in TOPOLOGY
+        if declared_of(a, name) is not UNKNOWN and declared_of(b, name) is not UNKNOWN
+    ]
+    if not both:
+        raise CannotTell("workers, threads or world_size")
+
+
+def _drifted(comparison: Comparison) -> bool:
+    """Tell whether other content is a matter of its own, and not of draws that nobody recorded."""
+    return "draws" in comparison.a.compared or comparison.drifted.mean() <= FEW
+
+
+def _fault(comparison: Comparison, fields: dict[str, JsonValue], aspects: Aspects) -> Fault:
+    a, b, alignment = comparison.a, comparison.b, comparison.alignment
+    evidence: dict[str, JsonValue] = {
+        "fields": fields,
+        **aspects.evidence(),
+        "delivered": [a.rows, b.rows],
+        "equal": equal_conditions(a.stream, b.stream),
+    }
+    for name, view, matched in (("missing", a, alignment.rows_a), ("extra", b, alignment.rows_b)):
+        left = np.ones(view.rows, dtype=np.bool_)
+        left[matched] = False
+        records = np.unique(view.record.values[left])
+        evidence[name] = [*view.identify(records[:SHOWN])]
+        evidence[f"{name}_count"] = len(records)
+    changed = " and ".join(f"{name} {_both(values)}" for name, values in fields.items())
+    lost = f" {a.rows - b.rows} rows fewer are delivered." if a.rows > b.rows else ""
+    field, values = next(iter(fields.items()))
+    return Fault(
+        severity=Severity.FAIL,
+        message=f"With {changed} and all else equal, {aspects.sentence()}.{lost}",
+        cause=f"The loader's result is a function of {' and '.join(fields)}.",
+        evidence=evidence,
+        confirm=f"detloader replay {a.path} --vary {field}={_listed(values)}",
+    )
+
+
+def _both(values: JsonValue) -> str:
+    return " instead of ".join(map(str, reversed(_pair(values))))
+
+
+def _listed(values: JsonValue) -> str:
+    return ",".join(map(str, _pair(values)))
+
+
+def _pair(values: JsonValue) -> list[JsonValue]:
+    return values if isinstance(values, list) else [values]

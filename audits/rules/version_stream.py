@@ -1,0 +1,156 @@
+"""Another version of a library gives another stream for the same seed.
+
+## What it catches
+
+Two runs that differ only in the versions of libraries that orders and draws depend
+on, and that deliver another order, other draws, or not all records.
+
+## Why it hurts
+
+Permutations and distributions are rewritten between releases, and nobody promised
+that they stay. A frozen experiment cannot be repeated after an upgrade, and a result
+that changed with it is blamed on the model.
+
+## Example
+
+    numpy 1.16.6   seed 0   11 22 10 2
+    numpy 2.4.6    seed 0   2 11 25 21
+
+## How to mend it
+
+Pin the version, or migrate knowingly: `detloader freeze` the experiment, and
+`detloader preflight` it with the new version. `detloader bisect` names the release.
+
+## Evidence
+
+- `versions`: the packages that differ, each with the version of the baseline and of
+  the other run.
+- `same`, `other`: which of records, order, batches, draws and content stay the same,
+  and which do not. Draws and content are compared record by record.
+- `dropped`: IDs that the other run never delivers, 20 at most; `dropped_count`: all
+  of them; left out where there are none. `added`, `added_count`: the same of the
+  baseline.
+- `equal`: what both runs declare alike.
+
+## Limits
+
+Needs the versions of both runs, and says nothing where they are equal, or where a
+source, a seed or the topology explains the difference. Where settings or a restart
+differ as well, it cannot tell. Packages that only read and decode are left to
+content-drift. Equal rows under other versions are no finding.
+
+## Seen in
+
+numpy/numpy#16493, pytorch/pytorch#10979, jax-ml/jax#13346, albumentations#2473;
+grain 0.2.13, which drops the remainder of shards.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.measures.aspects import aspects_of, is_cut_short
+from detloader.audits.measures.conditions import (
+    equal_conditions,
+    is_unexplained,
+    require_equal_seeds,
+    require_no_other,
+    topology_differences,
+    version_differences,
+)
+from detloader.audits.rule import CannotTell, Example, Fault, Stage
+from detloader.findings import Severity
+
+if TYPE_CHECKING:
+    from detloader.audits.columns import Integers
+    from detloader.audits.compare import Comparison
+    from detloader.audits.measures.aspects import Aspects
+    from detloader.audits.rule import Known
+    from detloader.audits.view import StreamView
+    from detloader.findings import JsonValue
+    from detloader.manifest.reader import Stream
+
+__all__ = ["EXAMPLE", "STAGE", "compare_runs"]
+
+STAGE = Stage.VERSION
+
+EXAMPLE = Example(
+    baseline={"record": [3, 0, 2, 1, 4]},
+    faulty={"record": [1, 4, 0, 3, 2]},
+    mended={"record": [3, 0, 2, 1, 4]},
+    declared={"shuffle": True, "seed": 0, "source_size": 5, "versions": {"numpy": "2.4.6"}},
+    baseline_declared={"versions": {"numpy": "1.16.6"}},
+)
+
+SHOWN = 20
+"""Records that the evidence names."""
+
+
+def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
+    """Find a difference that follows the versions."""
+    if not is_unexplained(comparison, known):
+        return []
+    a, b = comparison.a.stream, comparison.b.stream
+    versions = version_differences(a, b)
+    if not versions:
+        _require_versions(a, b)
+        return []
+    aspects = aspects_of(comparison)
+    if set(aspects.other) <= {"content", "batches"} or is_cut_short(comparison):
+        return []
+    require_equal_seeds(a, b, random="draws" in aspects.other)
+    require_no_other(a, b, "versions", [*topology_differences(a, b)])
+    return [_fault(comparison, versions, aspects, known)]
+
+
+def _require_versions(a: Stream, b: Stream) -> None:
+    for stream in (a, b):
+        if not stream.declared.versions and not stream.environment.versions:
+            raise CannotTell("versions")
+
+
+def _fault(
+    comparison: Comparison, versions: dict[str, JsonValue], aspects: Aspects, known: Known
+) -> Fault:
+    a, b, alignment = comparison.a, comparison.b, comparison.alignment
+    dropped = _only_in(a, b)
+    added = _only_in(b, a)
+    if len(dropped):
+        known.missing = dropped if known.missing is None else np.union1d(known.missing, dropped)
+    evidence: dict[str, JsonValue] = {"versions": versions, **aspects.evidence()}
+    for name, records in (("dropped", dropped), ("added", added)):
+        if len(records):
+            evidence[name] = [*a.identify(records[:SHOWN])]
+            evidence[f"{name}_count"] = len(records)
+    evidence["equal"] = equal_conditions(a.stream, b.stream)
+    pairs = "; ".join(f"{name} {_both(values)}" for name, values in versions.items())
+    lost = f" {len(dropped)} records are never delivered." if len(dropped) else ""
+    name, values = next(iter(versions.items()))
+    fewer = len(alignment.rows_a) < a.rows
+    return Fault(
+        severity=Severity.FAIL if fewer else Severity.WARN,
+        message=f"Versions differ ({pairs}) and all else is equal: {aspects.sentence()}.{lost}",
+        cause=f"The stream for one seed changed between versions of {_names(versions)}.",
+        evidence=evidence,
+        confirm=f"detloader replay {a.path} --vary {name}={_listed(values)}",
+    )
+
+
+def _only_in(view: StreamView, other: StreamView) -> Integers:
+    """Give the codes of the records that one run has and the other has never."""
+    records = np.unique(view.record.values)
+    return records[~np.isin(records, other.record.values)]
+
+
+def _names(versions: dict[str, JsonValue]) -> str:
+    return " or ".join(versions)
+
+
+def _both(values: JsonValue) -> str:
+    return " and ".join(map(str, values)) if isinstance(values, list) else str(values)
+
+
+def _listed(values: JsonValue) -> str:
+    return ",".join(map(str, values)) if isinstance(values, list) else str(values)

@@ -1,0 +1,198 @@
+"""Orders and draws that depend on which reader was ready first."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from detloader.audits import audit
+from detloader.findings import Result, Severity
+from tests.support.results import evidence_of, findings_of, lacking, loud_rules
+from tests.support.runs import write_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+RULE = "race"
+
+
+def merge(parts: Sequence[Sequence[Any]], rng: random.Random) -> list[Any]:
+    """Take from parts in any turn; each keeps its order."""
+    left = [list(part) for part in parts]
+    merged = []
+    while any(left):
+        merged.append(rng.choice([part for part in left if part]).pop(0))
+    return merged
+
+
+def parts_of(size: int, count: int) -> list[range]:
+    return [range(k * size // count, (k + 1) * size // count) for k in range(count)]
+
+
+def jitter(items: Sequence[Any], rng: random.Random, reach: float = 6) -> list[Any]:
+    """Let items overtake one another by a few places."""
+    return [
+        item
+        for _, item in sorted((k + rng.uniform(0, reach), item) for k, item in enumerate(items))
+    ]
+
+
+def compare(folder: Path, a: dict[str, Any], b: dict[str, Any], **declared: Any) -> Result:
+    meant = {"shuffle": False, "seed": 1} | declared
+    return audit(write_run(folder / "a", a, meant), write_run(folder / "b", b, meant))
+
+
+def sharded(size: int, count: int, seed: int, *, text: bool = False) -> dict[str, list[Any]]:
+    tagged = [[(k, record) for record in part] for k, part in enumerate(parts_of(size, count))]
+    order = merge(tagged, random.Random(seed))
+    return {
+        "shard": [f"s{shard}" if text else shard for shard, _ in order],
+        "record": [f"r{record}" if text else record for _, record in order],
+    }
+
+
+@pytest.mark.parametrize(("size", "count", "text"), [(32, 4, False), (400, 7, True)])
+def test_shards_that_keep_their_order_and_are_interleaved_otherwise(
+    size: int, count: int, text: bool, tmp_path: Path
+) -> None:
+    a, b = (sharded(size, count, seed, text=text) for seed in (1, 2))
+    result = compare(tmp_path, a, b, threads=4)
+    (finding,) = findings_of(result, RULE)
+    evidence = evidence_of(finding)
+
+    assert loud_rules(result) == [RULE]
+    assert (finding.severity, evidence["trace"]) == (Severity.FAIL, "shards")
+    assert (evidence["groups"], evidence["threads"]) == (count, 4)
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_merges_of_the_same_parts_of_the_source(count: int, tmp_path: Path) -> None:
+    a, b = ({"record": merge(parts_of(90, count), random.Random(seed))} for seed in (1, 2))
+    result = compare(tmp_path, a, b, workers=count)
+
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(findings_of(result, RULE)[0])["trace"] == "parts"
+
+
+def test_records_that_overtake_one_another_in_each_epoch(tmp_path: Path) -> None:
+    orders = [random.Random(epoch).sample(range(80), 80) for epoch in range(3)]
+    runs = [
+        {
+            "epoch": [epoch for epoch in range(3) for _ in range(80)],
+            "record": [
+                r for order in orders for r in jitter(order, random.Random(f"{name}{order[0]}"))
+            ],
+        }
+        for name in "ab"
+    ]
+    result = compare(tmp_path, *runs, threads=8, shuffle=True)
+
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(findings_of(result, RULE)[0])["trace"] == "displacement"
+
+
+def test_displacement_alone_needs_readers_that_could_race(tmp_path: Path) -> None:
+    a, b = ({"record": jitter([*range(80, 0, -1)], random.Random(seed))} for seed in (1, 2))
+    result = compare(tmp_path, a, b)
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["shard, threads or workers"]
+
+
+def test_passes_over_the_source_without_epochs_are_not_near_for_a_race(tmp_path: Path) -> None:
+    a, b = (
+        {"record": [r for k in range(6) for r in random.Random(f"{s}{k}").sample(range(40), 40)]}
+        for s in (1, 2)
+    )
+
+    assert findings_of(compare(tmp_path, a, b, threads=4, shuffle=True), RULE) == []
+
+
+def test_a_race_that_was_declared_is_a_note(tmp_path: Path) -> None:
+    a, b = sharded(60, 3, 1), sharded(60, 3, 2)
+    (finding,) = findings_of(compare(tmp_path, a, b, deterministic=False), RULE)
+
+    assert finding.severity is Severity.NOTE
+
+
+def test_draws_that_threads_exchange(tmp_path: Path) -> None:
+    stream = random.Random(0).sample(range(10**9), 120)
+    a, b = (
+        {"record": [*range(120)], "draws": jitter(stream, random.Random(seed))} for seed in (1, 2)
+    )
+    result = compare(tmp_path, a, b, threads=8)
+    (finding,) = findings_of(result, RULE)
+
+    assert loud_rules(result) == [RULE]
+    assert (evidence_of(finding)["what"], evidence_of(finding)["shared_draws"]) == ("draws", 120)
+
+
+def test_draws_of_few_values_need_threads_that_could_exchange_them(tmp_path: Path) -> None:
+    a, b = (
+        {"record": [*range(200)], "draws": random.Random(seed).choices(range(4), k=200)}
+        for seed in (1, 2)
+    )
+    told = compare(tmp_path / "told", a, b, threads=8)
+    untold = compare(tmp_path / "untold", a, b)
+
+    assert evidence_of(findings_of(told, RULE)[0])["trace"] == "exclusion"
+    assert findings_of(untold, RULE) == []
+    assert lacking(untold, RULE) == ["draws that tell records apart, or threads"]
+
+
+def test_draws_that_nobody_took_before_are_not_exchanged(tmp_path: Path) -> None:
+    a = {"record": [*range(50)], "draws": [*range(50)]}
+    b = {"record": [*range(50)], "draws": [*range(100, 150)]}
+
+    assert findings_of(compare(tmp_path, a, b, threads=8), RULE) == []
+
+
+def test_another_order_inside_the_shards_is_another_shuffle(tmp_path: Path) -> None:
+    a, b = sharded(60, 3, 1), sharded(60, 3, 1)
+    b["record"] = [(place * 7) % 20 + record // 20 * 20 for place, record in enumerate(b["record"])]
+    b["record"] = random.Random(5).sample(a["record"], 60)
+    b["shard"] = [record // 20 for record in b["record"]]
+
+    assert findings_of(compare(tmp_path, a, b, threads=4), RULE) == []
+
+
+def test_shards_that_follow_one_another_whole_were_shuffled(tmp_path: Path) -> None:
+    a = {"record": [*range(60)], "shard": [record // 10 for record in range(60)]}
+    b = {name: [*values[30:], *values[:30]] for name, values in a.items()}
+
+    assert findings_of(compare(tmp_path, a, b, threads=4), RULE) == []
+
+
+def test_records_that_are_lost_are_no_race(tmp_path: Path) -> None:
+    a, b = sharded(60, 3, 1), sharded(60, 3, 2)
+    b = {name: values[:-2] for name, values in b.items()}
+
+    assert findings_of(compare(tmp_path, a, b, threads=4), RULE) == []
+
+
+@pytest.mark.parametrize("other", [{"threads": 2}, {"versions": {"numpy": "2"}}, {"seed": 9}])
+def test_runs_of_two_configurations_are_no_race(other: dict[str, Any], tmp_path: Path) -> None:
+    declared = {"shuffle": True, "seed": 1, "threads": 4, "versions": {"numpy": "1"}}
+    a = write_run(tmp_path / "a", sharded(60, 3, 1), declared)
+    b = write_run(tmp_path / "b", sharded(60, 3, 2), declared | other)
+
+    assert findings_of(audit(a, b), RULE) == []
+
+
+@given(size=st.integers(8, 120), seed=st.integers(0, 10**6), threads=st.sampled_from([1, 8]))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_two_shuffles_of_all_records_are_never_a_race(
+    size: int, seed: int, threads: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    rng = random.Random(seed)
+    shards = [rng.randrange(4) for _ in range(size)]
+    orders = [rng.sample(range(size), size) for _ in "ab"]
+    a, b = ({"record": order, "shard": [shards[k] for k in order]} for order in orders)
+    result = compare(tmp_path_factory.mktemp("runs"), a, b, threads=threads)
+
+    assert findings_of(result, RULE) == []

@@ -1,0 +1,159 @@
+"""Runs that part between two epochs, because something else drew from the shared stream."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from detloader.audits import audit
+from detloader.findings import Result, Severity
+from tests.support.results import evidence_of, findings_of, lacking, loud_rules
+from tests.support.runs import write_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULE = "rng-coupling"
+
+
+def stream(size: int, epochs: int, *, extra: int | None = None) -> list[list[int]]:
+    """Shuffle each epoch from one generator; another draw is taken before epoch `extra`."""
+    shared = random.Random(size)
+    orders = []
+    for epoch in range(epochs):
+        if extra is not None and epoch >= extra:
+            shared.random()
+        orders.append(shared.sample(range(size), size))
+    return orders
+
+
+def rows(orders: list[list[int]], *, text: bool = False, ranks: int = 1) -> dict[str, list[Any]]:
+    flat = [
+        (epoch, place, record) for epoch, o in enumerate(orders) for place, record in enumerate(o)
+    ]
+    found: dict[str, list[Any]] = {
+        "epoch": [epoch for epoch, _, _ in flat],
+        "record": [f"r{record}" if text else record for _, _, record in flat],
+    }
+    return found | ({"rank": [place % ranks for _, place, _ in flat]} if ranks > 1 else {})
+
+
+def compare(folder: Path, a: dict[str, Any], b: dict[str, Any], **other: Any) -> Result:
+    declared = {"shuffle": True, "seed": 3}
+    return audit(write_run(folder / "a", a, declared), write_run(folder / "b", b, declared | other))
+
+
+@pytest.mark.parametrize(
+    ("size", "epochs", "first", "text", "ranks"),
+    [(16, 3, 1, False, 1), (200, 5, 3, True, 1), (60, 2, 1, False, 3)],
+)
+def test_epochs_that_part_for_good(
+    size: int, epochs: int, first: int, *, text: bool, ranks: int, tmp_path: Path
+) -> None:
+    a = rows(stream(size, epochs), text=text, ranks=ranks)
+    b = rows(stream(size, epochs, extra=first), text=text, ranks=ranks)
+    result = compare(tmp_path, a, b)
+    (finding,) = findings_of(result, RULE)
+    evidence = evidence_of(finding)
+
+    assert loud_rules(result) == [RULE]
+    assert (finding.severity, evidence["first_epoch"]) == (Severity.FAIL, first)
+    assert (evidence["equal_epochs"], evidence["epochs_count"]) == (first, epochs - first)
+    assert (evidence["what"], evidence["offset"]) == ("order", None)
+
+
+@pytest.mark.parametrize("ahead", [1, 2])
+def test_a_run_that_is_whole_epochs_ahead(ahead: int, tmp_path: Path) -> None:
+    orders = stream(20, 6)
+    a, b = rows(orders[:4]), rows(orders[ahead : ahead + 4])
+    (finding,) = findings_of(compare(tmp_path, a, b), RULE)
+
+    assert evidence_of(finding)["offset"] == ahead
+    assert f"k + {ahead}" in finding.message
+
+
+def test_a_run_that_skips_an_epoch_of_the_stream_later_on(tmp_path: Path) -> None:
+    orders = stream(20, 6)
+    (finding,) = findings_of(
+        compare(tmp_path, rows(orders[:5]), rows([*orders[:2], *orders[3:]])), RULE
+    )
+
+    assert (evidence_of(finding)["first_epoch"], evidence_of(finding)["offset"]) == (2, 1)
+
+
+def test_draws_that_part_for_good(tmp_path: Path) -> None:
+    shared = rows(stream(20, 3))
+    a, b = shared | {"draws": [*range(60)]}, shared | {"draws": [*range(20), *range(500, 540)]}
+    (finding,) = findings_of(compare(tmp_path, a, b), RULE)
+
+    assert (evidence_of(finding)["what"], evidence_of(finding)["epochs"]) == ("draws", [1, 2])
+
+
+def test_states_of_the_generator_are_shown_and_believed(tmp_path: Path) -> None:
+    a, b = rows(stream(20, 2)), rows(stream(20, 2, extra=1))
+    states = {"rng_out": [7] * 20 + [8] * 20}
+    parted = compare(
+        tmp_path / "parted",
+        a | states | {"rng_in": [1] * 20 + [7] * 20},
+        b | states | {"rng_in": [1] * 20 + [9] * 20},
+    )
+    alike = compare(
+        tmp_path / "alike",
+        a | {"rng_in": [1] * 20 + [7] * 20},
+        b | {"rng_in": [1] * 20 + [7] * 20},
+    )
+
+    assert evidence_of(findings_of(parted, RULE)[0])["rng_out"] == [7, 7]
+    assert evidence_of(findings_of(parted, RULE)[0])["rng_in"] == [7, 9]
+    assert findings_of(alike, RULE) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"seed": 4}, {"resume": {"position": 20}}, {"versions": {"numpy": "2"}}, {"workers": 2}],
+)
+def test_another_cause_is_not_coupling(other: dict[str, Any], tmp_path: Path) -> None:
+    declared = {"versions": {"numpy": "1"}, "workers": 0}
+    a = write_run(tmp_path / "a", rows(stream(20, 3)), {"shuffle": True, "seed": 3} | declared)
+    b = write_run(
+        tmp_path / "b",
+        rows(stream(20, 3, extra=1)),
+        {"shuffle": True, "seed": 3} | declared | other,
+    )
+
+    assert findings_of(audit(a, b), RULE) == []
+
+
+def test_an_epoch_that_is_equal_again_is_not_coupling(tmp_path: Path) -> None:
+    orders = stream(20, 3)
+    result = compare(tmp_path, rows(orders), rows([orders[0], orders[1][::-1], orders[2]]))
+
+    assert findings_of(result, RULE) == []
+
+
+def test_records_that_stay_near_their_places_are_not_reshuffled(tmp_path: Path) -> None:
+    orders = stream(80, 2)
+    swapped = [place ^ 1 for place in range(80)]
+    b = rows([orders[0], [orders[1][place] for place in swapped]])
+
+    assert findings_of(compare(tmp_path, rows(orders), b), RULE) == []
+
+
+def test_epochs_of_other_records_are_not_coupling(tmp_path: Path) -> None:
+    orders = stream(20, 2)
+    b = rows([orders[0], [record + 100 for record in orders[1]]])
+
+    assert findings_of(compare(tmp_path, rows(orders), b), RULE) == []
+
+
+@pytest.mark.parametrize("epochs", [None, 1])
+def test_one_epoch_is_no_evidence(epochs: int | None, tmp_path: Path) -> None:
+    a, b = rows(stream(20, 1)), rows([stream(20, 1)[0][::-1]])
+    if epochs is None:
+        del a["epoch"], b["epoch"]
+    result = compare(tmp_path, a, b)
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["epoch" if epochs is None else "at least 2 epochs"]

@@ -1,0 +1,166 @@
+"""Runs whose difference follows the number of workers, threads or ranks."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from detloader.audits import audit
+from detloader.findings import Result, Severity, Verdict
+from tests.support.results import evidence_of, findings_of, lacking, loud_rules
+from tests.support.runs import write_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULE = "topology-dependence"
+
+
+def order(size: int, epochs: int = 2) -> list[list[int]]:
+    return [random.Random(epoch).sample(range(size), size) for epoch in range(epochs)]
+
+
+def rows(
+    orders: list[list[int]], *, text: bool = False, workers: int = 0, drawn: bool = True
+) -> dict[str, list[Any]]:
+    flat = [
+        (epoch, place, record) for epoch, o in enumerate(orders) for place, record in enumerate(o)
+    ]
+    found: dict[str, list[Any]] = {
+        "epoch": [epoch for epoch, _, _ in flat],
+        "record": [f"r{record}" if text else record for _, _, record in flat],
+    }
+    if drawn:
+        found["draws"] = [
+            random.Random(
+                f"{e} {p % workers} {p // workers}" if workers else f"{e} {r}"
+            ).getrandbits(60)
+            for e, p, r in flat
+        ]
+    return found
+
+
+def compare(
+    folder: Path, a: dict[str, Any], b: dict[str, Any], declared_b: dict[str, Any], **common: Any
+) -> Result:
+    declared = {"shuffle": True, "seed": 3, "workers": 1, **common}
+    return audit(
+        write_run(folder / "a", a, declared), write_run(folder / "b", b, declared | declared_b)
+    )
+
+
+@pytest.mark.parametrize(("size", "text"), [(16, False), (300, True)])
+def test_draws_that_come_from_the_workers_own_streams(
+    size: int, text: bool, tmp_path: Path
+) -> None:
+    a, b = (rows(order(size), text=text, workers=workers) for workers in (1, 3))
+    result = compare(tmp_path, a, b, {"workers": 3})
+    (finding,) = findings_of(result, RULE)
+    evidence = evidence_of(finding)
+
+    assert loud_rules(result) == [RULE]
+    assert finding.severity is Severity.FAIL
+    assert evidence["fields"] == {"workers": [1, 3]}
+    assert (evidence["same"], evidence["other"]) == (["records", "order"], ["draws"])
+    assert {"seed", "shuffle"} <= set(evidence["equal"])
+    assert str(finding.confirm).endswith("--vary workers=1,3")
+
+
+@pytest.mark.parametrize("field", ["workers", "threads", "world_size"])
+def test_an_order_that_interleaves_by_the_number_of_readers(field: str, tmp_path: Path) -> None:
+    orders = order(30)
+    dealt = [[*o[::2], *o[1::2]] for o in orders]
+    result = compare(tmp_path, rows(orders), rows(dealt), {field: 2}, **{field: 1})
+    (finding,) = findings_of(result, RULE)
+
+    assert evidence_of(finding)["fields"] == {field: [1, 2]}
+    assert evidence_of(finding)["other"] == ["order"]
+
+
+def test_records_that_are_lost_with_more_workers(tmp_path: Path) -> None:
+    orders = order(30, epochs=1)
+    kept = [[record for record in o if record % 8] for o in orders]
+    result = compare(tmp_path, rows(orders), rows(kept), {"workers": 4})
+    (finding,) = findings_of(result, RULE)
+    evidence = evidence_of(finding)
+
+    assert evidence["delivered"] == [30, 26]
+    assert (sorted(evidence["missing"]), evidence["missing_count"]) == ([0, 8, 16, 24], 4)
+
+
+def test_other_batches_of_one_order(tmp_path: Path) -> None:
+    a = rows(order(12, epochs=1)) | {"batch": [place // 4 for place in range(12)]}
+    b = a | {"batch": [place // 3 for place in range(12)]}
+    result = compare(tmp_path, a, b, {"workers": 2})
+
+    assert result.verdict is Verdict.REGROUPED
+    assert evidence_of(findings_of(result, RULE)[0])["other"] == ["batches"]
+
+
+def test_equal_rows_never_alarm(tmp_path: Path) -> None:
+    a = rows(order(20))
+
+    assert compare(tmp_path, a, a, {"workers": 9}).findings == []
+
+
+def test_another_rank_in_the_same_global_batch_never_alarms(tmp_path: Path) -> None:
+    a = {"record": [0, 1, 2, 3], "batch": [0, 0, 1, 1], "rank": [0, 1, 0, 1]}
+    b = {"record": [0, 1, 2, 3], "batch": [0, 0, 1, 1], "rank": [1, 0, 1, 0]}
+    result = compare(tmp_path, a, b, {"workers": 2})
+
+    assert (result.verdict, loud_rules(result)) == (Verdict.EQUIVALENT, [])
+
+
+@pytest.mark.parametrize(
+    "other", [{"batch_size": 8}, {"versions": {"numpy": "2"}}, {"config": {"window": 3}}]
+)
+def test_where_something_else_differs_it_cannot_tell(other: dict[str, Any], tmp_path: Path) -> None:
+    orders = order(30)
+    common = {"batch_size": 4, "versions": {"numpy": "1"}, "config": {"window": 2}}
+    b = rows([o[::-1] for o in orders])
+    result = compare(tmp_path, rows(orders), b, {"workers": 2} | other, **common)
+
+    assert loud_rules(result) == []
+    assert next(iter(other)) in lacking(result, RULE)[0] or "numpy" in lacking(result, RULE)[0]
+
+
+def test_unknown_seeds_may_explain_a_shuffle(tmp_path: Path) -> None:
+    orders = order(30)
+    a = write_run(tmp_path / "a", rows(orders), {"workers": 1, "shuffle": True})
+    b = write_run(tmp_path / "b", rows([o[::-1] for o in orders]), {"workers": 2, "shuffle": True})
+    result = audit(a, b)
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["seed"]
+
+
+def test_a_source_that_is_listed_otherwise_comes_first(tmp_path: Path) -> None:
+    (indices,) = order(20, epochs=1)
+    a = {"index": indices, "record": [f"f{index}" for index in indices]}
+    b = {"index": indices, "record": [f"f{19 - index}" for index in indices]}
+    result = compare(tmp_path, a, b, {"workers": 2})
+
+    assert loud_rules(result) == ["source-order"]
+
+
+def test_a_few_other_bytes_are_content_drift(tmp_path: Path) -> None:
+    a = rows(order(40)) | {"content": [*range(80)]}
+    b = a | {"content": [*range(79), 999]}
+
+    assert loud_rules(compare(tmp_path, a, b, {"workers": 4})) == ["content-drift"]
+
+
+def test_a_run_that_only_stopped_earlier_is_no_matter_of_topology(tmp_path: Path) -> None:
+    a = rows(order(40, epochs=3))
+    b = {name: values[:60] for name, values in a.items()}
+
+    assert findings_of(compare(tmp_path, a, b, {"workers": 4}), RULE) == []
+
+
+def test_without_a_declared_topology_it_cannot_tell(tmp_path: Path) -> None:
+    a = write_run(tmp_path / "a", {"record": [0, 1, 2]}, {"shuffle": False})
+    b = write_run(tmp_path / "b", {"record": [2, 0, 1]}, {"shuffle": False})
+
+    assert lacking(audit(a, b), RULE) == ["workers, threads or world_size"]
