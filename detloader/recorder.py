@@ -92,7 +92,7 @@ class Recorder(Generic[ChunkT]):
         self._stop_at(error)
         self._lose(1)
 
-    def close(self) -> None:
+    def close(self, *, broken_off: bool = False) -> None:
         """Write what is left and seal the run; again, or in a forked child, does nothing.
 
         What the loader delivers later is no part of the run.
@@ -105,7 +105,7 @@ class Recorder(Generic[ChunkT]):
         self._stopped = True
         self._drain()
         try:
-            self._writer.close(seeds=self._seeds, lost=self._lost)
+            self._writer.close(seeds=self._seeds, lost=self._lost, broken_off=broken_off)
         except Exception as error:  # noqa: BLE001  # the training is over, but not the program
             _log.warning("%s stays open, it could not be sealed: %s", self._writer, error)
         self.forget()

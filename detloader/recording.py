@@ -21,7 +21,7 @@ from detloader.adapters import find_adapter
 from detloader.adapters.request import IdSource, Request
 from detloader.errors import UsageError
 from detloader.manifest.layout import rank_folder
-from detloader.manifest.run_id import rank_from_environment
+from detloader.manifest.run_id import rank_from_environment, ranks_from_environment
 from detloader.manifest.schema import Level, Recipe
 from detloader.recorder import find_recorder
 
@@ -77,6 +77,7 @@ def record(
         run=run,
         stream=stream,
         rank=rank_from_environment() if rank is None else rank,
+        ranks=ranks_from_environment() if rank is None else None,
         level=_level(level),
         ids=ids,
         batched=batched,

@@ -121,8 +121,9 @@ class RecordedIterable(_Twin):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Seal the run; after an error it is a part of what it was meant to be."""
+        self._recorder.close(broken_off=kind is not None)
 
 
 class RecordedIterator(RecordedIterable):

@@ -28,6 +28,7 @@ class Request:
     run: str | os.PathLike[str]
     stream: str
     rank: int
+    ranks: int | None
     level: Level
     ids: IdSource | None
     batched: bool | None
@@ -50,6 +51,7 @@ class Request:
             self.run,
             stream=self.stream,
             rank=self.rank,
+            ranks=self.ranks,
             level=self.level,
             declared=declared,
             environment=capture_environment(),

@@ -116,8 +116,13 @@ def _ranks(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
 
 
 def _write(run: Path, ranks: Iterator[tuple[int, pa.Table]], declared: Declared) -> None:
-    for rank, rows in ranks:
-        with RankWriter(run, rank=rank, declared=declared, environment=Environment()) as writer:
+    listed = list(ranks)
+    # What a log does not say of ranks is unknown; where it names them, it names all.
+    count = len(listed) if len(listed) > 1 else None
+    for rank, rows in listed:
+        with RankWriter(
+            run, rank=rank, ranks=count, declared=declared, environment=Environment()
+        ) as writer:
             writer.append(rows)
 
 

@@ -9,6 +9,7 @@ arrays        columns as NumPy arrays and back
 digests       blocks, columns and fingerprints, byte for byte
 content       the digest of one delivered sample, and of each row of a batch
 packed        the same for many batches of one form, faster
+consistency   what a header says must fit together
 environment   what the process runs on
 layout        where the files of a rank lie
 claim         a rank's folder, taken for one writer

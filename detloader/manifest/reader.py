@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from detloader.errors import DamageError, RunError, RunNotFoundError
 from detloader.manifest.canonical import decode_header
+from detloader.manifest.consistency import check_consistency
 from detloader.manifest.fingerprints import fingerprint
 from detloader.manifest.layout import HEADER, ORDER, PART_PATH, rank_name
 from detloader.manifest.schema import Level
@@ -104,8 +105,14 @@ class Stream:
 
     @property
     def complete(self) -> bool:
-        """Whether every rank was sealed, lost nothing, and was declared whole."""
-        return all(rank.complete for rank in self.ranks)
+        """Whether every rank is there, was sealed, lost nothing, and was declared whole."""
+        return self.missing_ranks == 0 and all(rank.complete for rank in self.ranks)
+
+    @property
+    def missing_ranks(self) -> int:
+        """Ranks that the run had, as its launcher or its log told, and that are not there."""
+        told = max(rank.header.ranks or 0 for rank in self.ranks)
+        return max(told - len(self.ranks), 0)
 
     @property
     def columns(self) -> Mapping[str, ColumnType]:
@@ -225,13 +232,17 @@ def _open_rank(folder: Path) -> Rank:
         )
         raise DamageError(message)
     _compare_files(folder, header)
+    check_consistency(header, str(folder / HEADER))
     return Rank(header, folder)
 
 
 def _compare_files(folder: Path, header: Header) -> None:
     for entry in header.files:
         if not PART_PATH.fullmatch(entry.path):
-            message = f"{folder / HEADER} is damaged: it lists a file {entry.path!r}"
+            message = (
+                f"{folder / HEADER} is damaged: it lists a file {entry.path!r}; "
+                "restore it from a copy"
+            )
             raise DamageError(message)
         try:
             size = (folder / entry.path).stat().st_size
@@ -239,7 +250,10 @@ def _compare_files(folder: Path, header: Header) -> None:
             message = f"{folder / entry.path} is missing: restore it from a copy"
             raise DamageError(message) from error
         if size != entry.size:
-            message = f"{folder / entry.path} is damaged: {size} bytes, not {entry.size}"
+            message = (
+                f"{folder / entry.path} is damaged: {size} bytes, not {entry.size}; "
+                "restore it from a copy"
+            )
             raise DamageError(message)
     if header.state == "open":
         # A part that was being sealed, its journal and the lock belong to an open run.
@@ -248,5 +262,5 @@ def _compare_files(folder: Path, header: Header) -> None:
     for file in folder.rglob("*"):
         name = file.relative_to(folder).as_posix()
         if name not in listed and name != ORDER:
-            message = f"{file} does not belong to the run: its manifest does not list it"
+            message = f"{file} is no part of the run, whose manifest does not list it: move it"
             raise DamageError(message)

@@ -11,10 +11,17 @@ import msgspec
 from detloader.errors import RunExistsError
 from detloader.manifest.layout import HEADER
 
-__all__ = ["choose_run_id", "rank_from_environment"]
+__all__ = ["choose_run_id", "rank_from_environment", "ranks_from_environment"]
 
 _RUN_IDS = ("DETLOADER_RUN_ID", "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
-_RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
+# A process's rank, and how many there are, as launchers set them.
+_RANKS = {
+    "RANK": "WORLD_SIZE",
+    "OMPI_COMM_WORLD_RANK": "OMPI_COMM_WORLD_SIZE",
+    "PMI_RANK": "PMI_SIZE",
+    "PMIX_RANK": "PMIX_SIZE",
+    "SLURM_PROCID": "SLURM_NTASKS",
+}
 
 
 class _RunId(msgspec.Struct):
@@ -50,7 +57,15 @@ def _id_of_first_rank(run: Path) -> str | None:
 
 def rank_from_environment() -> int:
     """Return this process's data-parallel rank as its launcher set it, else 0."""
-    for name in _RANKS:
-        if (value := os.environ.get(name, "")).isdecimal():
-            return int(value)
-    return 0
+    return next((_number(name) or 0 for name in _RANKS if _number(name) is not None), 0)
+
+
+def ranks_from_environment() -> int | None:
+    """Return how many ranks this process's launcher started; None where it does not say."""
+    sizes = (_number(size) for rank, size in _RANKS.items() if _number(rank) is not None)
+    return next(sizes, None) or None
+
+
+def _number(name: str) -> int | None:
+    value = os.environ.get(name, "")
+    return int(value) if value.isdecimal() else None

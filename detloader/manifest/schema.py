@@ -86,6 +86,7 @@ def is_stored(column: str, level: Level) -> bool:
 
 
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+_Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 _Sha256: TypeAlias = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
@@ -96,7 +97,7 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Resume(_Part, frozen=True, kw_only=True):
     """Where a resumed run took up the run that it continues."""
 
-    position: int
+    position: _Count
     unit: str = "records"
     epoch: int | msgspec.UnsetType = msgspec.UNSET
 
@@ -125,17 +126,17 @@ class Declared(_Part, frozen=True, kw_only=True):
     shuffle: bool | Unset = _UNSET
     seed: int | float | str | Unset | None = _UNSET
     seed_used: int | float | str | Unset | None = _UNSET
-    source_size: int | Unset = _UNSET
+    source_size: _Count | Unset = _UNSET
     weights: list[float] | dict[str, float] | Unset = _UNSET
     replacement: bool | Unset = _UNSET
-    num_samples: int | Unset = _UNSET
-    batch_size: int | Unset | None = _UNSET
+    num_samples: _Count | Unset = _UNSET
+    batch_size: _Positive | Unset | None = _UNSET
     drop_remainder: bool | Unset = _UNSET
-    num_epochs: int | Unset | None = _UNSET
-    workers: int | Unset = _UNSET
-    threads: int | Unset = _UNSET
+    num_epochs: _Positive | Unset | None = _UNSET
+    workers: _Count | Unset = _UNSET
+    threads: _Count | Unset = _UNSET
     start_method: str | Unset = _UNSET
-    world_size: int | Unset = _UNSET
+    world_size: _Positive | Unset = _UNSET
     stream_mode: str | Unset = _UNSET
     deterministic: bool | Unset = _UNSET
     cache: bool | str | Unset = _UNSET
@@ -212,12 +213,17 @@ class Header(_Part, frozen=True, kw_only=True):
     """All that `manifest.json` says, but for the digest over its own bytes.
 
     While a run is open, `columns`, `files`, `seen` and `fingerprint` are not yet final.
+
+    Attributes:
+        ranks: how many ranks the run has, as its launcher or its log told; None where
+            nobody did.
     """
 
     schema_version: int = SCHEMA_VERSION
     run_id: str
     stream: str
     rank: _Count
+    ranks: _Positive | None = None
     level: Level
     state: Literal["open", "complete"]
     recipe: Recipe | None = None

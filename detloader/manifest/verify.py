@@ -11,11 +11,9 @@ import pyarrow as pa
 
 from detloader.errors import DamageError
 from detloader.manifest.digests import block_digests
-from detloader.manifest.fingerprints import fingerprint, make_column
-from detloader.manifest.layout import HEADER
 from detloader.manifest.parts import read_part
-from detloader.manifest.reader import Rank, Run, open_run
-from detloader.manifest.schema import BLOCK_ROWS, Header, Level, is_stored
+from detloader.manifest.reader import Run, open_run
+from detloader.manifest.schema import BLOCK_ROWS, Header, is_stored
 
 __all__ = ["verify_run"]
 
@@ -35,32 +33,15 @@ def verify_run(run: Run | str | os.PathLike[str]) -> Run:
     """
     opened = run if isinstance(run, Run) else open_run(run)
     for stream in opened.streams.values():
-        for rank in stream.ranks:
-            _verify_rank(rank)
-    return opened
-
-
-def _verify_rank(rank: Rank) -> None:
-    header, where = rank.header, rank.folder / HEADER
-    for column in header.columns:
-        if make_column(column.name, column.type, column.blocks) != column:
-            message = f"{where} is damaged: the digest of column {column.name!r} does not fit"
+        if stream.missing_ranks:
+            message = (
+                f"{opened.path} lacks {stream.missing_ranks} of the ranks of its stream "
+                f"{stream.name!r}: copy their folders, too"
+            )
             raise DamageError(message)
-    if header.state == "complete" and fingerprint([header]) != header.fingerprint:
-        message = f"{where} is damaged: its fingerprint does not fit its columns"
-        raise DamageError(message)
-    _verify_counts(header, where)
-    _verify_parts(rank.folder, header)
-
-
-def _verify_counts(header: Header, where: Path) -> None:
-    rows = header.seen.rows
-    if header.level is not Level.DIGEST and sum(file.rows for file in header.files) != rows:
-        message = f"{where} is damaged: its parts do not add up to {rows} rows"
-        raise DamageError(message)
-    if any(len(column.blocks) != -(-rows // BLOCK_ROWS) for column in header.columns):
-        message = f"{where} is damaged: its blocks do not add up to {rows} rows"
-        raise DamageError(message)
+        for rank in stream.ranks:
+            _verify_parts(rank.folder, rank.header)
+    return opened
 
 
 def _verify_parts(folder: Path, header: Header) -> None:

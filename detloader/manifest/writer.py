@@ -75,6 +75,7 @@ class RankWriter:
         *,
         stream: str = "main",
         rank: int = 0,
+        ranks: int | None = None,
         level: Level = Level.FULL,
         declared: Declared,
         environment: Environment,
@@ -97,6 +98,7 @@ class RankWriter:
             run_id=run_id or "",
             stream=stream,
             rank=rank,
+            ranks=ranks,
             level=level,
             state="open",
             recipe=recipe,
@@ -142,18 +144,23 @@ class RankWriter:
             self._take(rows.slice(0, room))
             rows = rows.slice(room)
 
-    def close(self, *, seeds: Iterable[int] = (), lost: int = 0) -> None:
+    def close(self, *, seeds: Iterable[int] = (), lost: int = 0, broken_off: bool = False) -> None:
         """Seal the run: digest what is left, list every file, say `complete`.
 
         Args:
             seeds: seeds that the loader used, in order of first use.
             lost: rows that could not be recorded.
+            broken_off: whether the loader failed or was interrupted: the run is then
+                declared to be a part of what it was meant to be.
         """
         if self._closed:
             return
         if self.rows > self._sealed_rows:
             self._seal_part()
         header = self._sealed_header(list(seeds), lost)
+        if broken_off:
+            declared = msgspec.structs.replace(header.declared, complete=False)
+            header = msgspec.structs.replace(header, declared=declared)
         # Now every row is in a part that the open header lists. The header that says
         # `complete` comes last: a process that dies before it leaves an open run.
         self._closed = True

@@ -17,7 +17,7 @@ from detloader.errors import DamageError, DetloaderError, RunError, RunNotFoundE
 from detloader.manifest.canonical import decode_header, encode_header
 from detloader.manifest.schema import FileEntry, Header, Level
 from detloader.manifest.verify import verify_run
-from tests.support.tables import write_rows
+from tests.support.tables import rank_writer, write_rows
 
 RANK = Path("main", "rank-00000")
 HEADER = RANK / "manifest.json"
@@ -92,10 +92,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no header": (lambda run: (run / HEADER).unlink(), "half-written"),
     "no part": (lambda run: (run / PART).unlink(), "is missing"),
     "no order": (lambda run: shutil.rmtree(run / RANK / "order"), "is missing"),
-    "a further part": (add("order/part-000001.parquet"), "does not belong"),
-    "a lock": (add("lock"), "does not belong"),
-    "a journal": (add("journal.arrows"), "does not belong"),
-    "a folder": (add("more/file"), "does not belong"),
+    "a further part": (add("order/part-000001.parquet"), "no part of the run"),
+    "a lock": (add("lock"), "no part of the run"),
+    "a journal": (add("journal.arrows"), "no part of the run"),
+    "a folder": (add("more/file"), "no part of the run"),
     "a part of another run": (swap, "is damaged"),
     "another rank": (
         lambda run: (run / RANK).rename(run / "main" / "rank-00001"),
@@ -264,3 +264,46 @@ def test_reading_a_damaged_part_is_never_worse_than_an_error_of_ours(run: Path) 
             failures += 1
 
     assert failures > 0
+
+
+def test_a_bit_that_flipped_in_a_page_is_an_error_to_whoever_reads_it(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).integers(0, 2**62, 2000)
+    run = write_rows(tmp_path / "run", pa.table({"record": values}))
+    whole = (run / PART).read_bytes()
+    footer = int.from_bytes(whole[-8:-4], "little") + 8
+    for at in range(64, len(whole) - footer, 97):
+        flipped = bytearray(whole)
+        flipped[at] ^= 1 << at % 8
+        (run / PART).write_bytes(flipped)
+
+        with pytest.raises(DamageError):
+            open_run(run).streams["main"].table()
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [{"columns": []}, {"fingerprint": "0" * 64}, {"files": []}],
+    ids=["no columns", "another fingerprint", "no files"],
+)
+def test_a_header_that_contradicts_itself_is_not_opened(
+    run: Path, forged: dict[str, object]
+) -> None:
+    forge(run / HEADER, **forged)
+    for part in (run / RANK / "order").glob("*") if "files" in forged else ():
+        part.unlink()
+
+    with pytest.raises(DamageError, match="restore it from a copy"):
+        open_run(run)
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_a_rank_that_is_gone_is_said(tmp_path: Path, missing: int) -> None:
+    for rank in range(2):
+        with rank_writer(tmp_path / "run", rank=rank, ranks=2) as writer:
+            writer.append(pa.table({"record": [rank]}))
+    assert verify_run(tmp_path / "run").complete
+    shutil.rmtree(tmp_path / "run" / "main" / f"rank-0000{missing}")
+
+    assert not open_run(tmp_path / "run").complete
+    with pytest.raises(DamageError, match="lacks 1 of the ranks"):
+        verify_run(tmp_path / "run")

@@ -119,10 +119,10 @@ d7bf9b52a40daec129ca3"],"compared":true,"digest":"2a8e97116ed20badac01ee63242e7f
 24b642810135894adf49b4d1","name":"epoch","type":"int64"}],"declared":{"loader":"to_grain",\
 "seed":{"$int":"1152921504606846976"},"weights":[1e-7,2]},"environment":{"byteorder":null,\
 "cpu_features":[],"env":{},"platform":null,"versions":{}},"files":[],"fingerprint":"72b75d\
-1edc8b0f55d1560f2c4a512c4db88cb55cbcf58826e1633eddd244c7d3","level":"digest","rank":0,"rec\
-ipe":null,"run_id":"a-run","schema_version":1,"seen":{"epochs":1,"lost":0,"rows":3,"seeds"\
-:[]},"sha256":"15c288b3537244c69b338d2d040501d80d4ade38d616be9cab1a14dd44017aa0","state":"\
-complete","stream":"main"}"""
+1edc8b0f55d1560f2c4a512c4db88cb55cbcf58826e1633eddd244c7d3","level":"digest","rank":0,"ran\
+ks":null,"recipe":null,"run_id":"a-run","schema_version":1,"seen":{"epochs":1,"lost":0,"ro\
+ws":3,"seeds":[]},"sha256":"9d425ba44d52475710c02f710b040eea743f93deb5b8352b7135ff417716f0\
+d4","state":"complete","stream":"main"}"""
 
 
 def test_a_run_of_schema_version_1_keeps_opening() -> None:

@@ -77,12 +77,15 @@ def test_a_forked_child_writes_nothing_and_the_parent_goes_on(tmp_path: Path, ho
 
 
 def test_ranks_side_by_side_are_one_run(tmp_path: Path) -> None:
-    ranks = [start("one_rank", tmp_path / "run", RANK=str(rank)) for rank in range(4)]
+    ranks = [
+        start("one_rank", tmp_path / "run", RANK=str(rank), WORLD_SIZE="4") for rank in range(4)
+    ]
     assert [finish(rank) for rank in ranks] == ["recorded"] * 4
 
     stream = verify_run(tmp_path / "run").streams["main"]
     assert [rank.header.rank for rank in stream.ranks] == [0, 1, 2, 3]
     assert len({rank.header.run_id for rank in stream.ranks}) == 1
+    assert {rank.header.ranks for rank in stream.ranks} == {4}
     assert stream.table(["record"])["record"].to_pylist() == [
         0, 10, 20, 30, 1, 11, 21, 31, 2, 12, 22, 32
     ]  # fmt: skip

@@ -224,3 +224,22 @@ def test_a_stream_of_to_grain_counts_its_epochs(tmp_path: Path) -> None:
     rows = rows_of(tmp_path / "run", "record", "epoch")
     assert [epoch for _, epoch in rows] == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
     assert [sorted(r for r, e in rows if e == epoch) for epoch in range(4)] == [["a", "b", "c"]] * 4
+
+
+@pytest.mark.parametrize("loader", [range(9), to_grain(range(9))], ids=["iterable", "to_grain"])
+def test_a_loop_that_failed_leaves_a_part_of_a_run(tmp_path: Path, loader: Any) -> None:
+    def train() -> None:
+        with record(loader, tmp_path / "run") as twin:
+            for number, _ in enumerate(twin):
+                if number == 4:
+                    raise FloatingPointError
+
+    with pytest.raises(FloatingPointError):
+        train()
+    run = open_run(tmp_path / "run")
+
+    assert run.rows == 5
+    assert run.fingerprint is not None
+    assert not run.complete
+    assert run.streams["main"].declared.complete is False
+    assert verify_run(run).rows == 5

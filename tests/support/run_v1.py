@@ -59,6 +59,7 @@ def write_run_v1(run: Path) -> None:
         with RankWriter(
             run,
             rank=rank,
+            ranks=len(ROWS),
             declared=DECLARED,
             environment=Environment(versions={"python": "3.11.7"}, env={"TZ": None}),
             recipe=Recipe(factory="train:make", arguments={"seed": 3}, source_sha256="0" * 64),

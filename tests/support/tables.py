@@ -55,13 +55,20 @@ def cuts(rows: int) -> st.SearchStrategy[list[int]]:
 
 
 def rank_writer(
-    run: Path, *, rank: int = 0, stream: str = "main", level: Level = Level.FULL, **declared: Any
+    run: Path,
+    *,
+    rank: int = 0,
+    ranks: int | None = None,
+    stream: str = "main",
+    level: Level = Level.FULL,
+    **declared: Any,
 ) -> RankWriter:
     """Begin a rank whose header depends on nothing but the arguments."""
     return RankWriter(
         run,
         stream=stream,
         rank=rank,
+        ranks=ranks,
         level=level,
         declared=Declared(**declared),
         environment=Environment(),
