@@ -4,10 +4,17 @@ What happens, in the order of a question's way:
 
     engine, streams, difference   open the runs, pair their streams, put the answer together
     headers                       what is told before a row is read
-    view, columns, pairs          one stream of one run as arrays; two of them side by side
-    alignment, batches, compare   which row is which; what a batch is; rows by kind of difference
+    view, columns, reading        one stream of one run as arrays, read when they are asked for
+    pairs                         two of them side by side
+    alignment, increasing         which row of one run is which of the other; what moved
+    batches, compare, integers    what a batch is; rows by kind of difference; tallies
+    first                         the first difference, found by digests
     verdict                       the first verdict that fits
+    equivalence                   whether two runs are as alike as was asked
+    acceptance                    differences that a project knows of, and accepts for a time
+    decisions                     what both of these say about several comparisons
     rule, asking                  what a rule is, and where it is found; rules in causal order
+    confirm                       the command that would confirm a cause
     explain, operations           one order made of another by what loaders do
     measures/                     what rules measure
     rules/                        one rule, one file, one name

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.integers import tally
+from detloader.audits.increasing import longest_increasing
+from detloader.audits.integers import SPREAD, slices, tally
 
 if TYPE_CHECKING:
     from detloader.audits.columns import Integers
@@ -61,6 +62,8 @@ def align(keys_a: Integers, keys_b: Integers) -> Alignment:
     inner_a, inner_b, moved = _align_inner(
         keys_a[head : len(keys_a) - tail], keys_b[head : len(keys_b) - tail]
     )
+    if not head and not tail:
+        return Alignment(inner_a, inner_b, moved)
     ends = np.arange(head), np.arange(tail)
     rows_a = np.concatenate([ends[0], inner_a + head, ends[1] + len(keys_a) - tail])
     rows_b = np.concatenate([ends[0], inner_b + head, ends[1] + len(keys_b) - tail])
@@ -73,11 +76,11 @@ def _equal_length(left: Integers, right: Integers) -> int:
 
 
 def _align_inner(keys_a: Integers, keys_b: Integers) -> tuple[Integers, Integers, int]:
-    rows_a, rows_b = match_occurrences(keys_a, keys_b)
+    matched = _match_distinct(keys_a, keys_b)
+    rows_a, rows_b = match_occurrences(keys_a, keys_b) if matched is None else matched
     if not len(rows_a):
         return rows_a, rows_b, 0
-    pairs = _pair_count(keys_a, keys_b)
-    if pairs == len(rows_a) or pairs > EXACT_PAIRS:
+    if matched is not None or not len(rows_a) < _pair_count(keys_a, keys_b) <= EXACT_PAIRS:
         return rows_a, rows_b, len(rows_a) - longest_increasing(rows_b)
     kept_a, kept_b = _common_subsequence(keys_a, keys_b)
     left_a = np.setdiff1d(np.arange(len(keys_a)), kept_a, assume_unique=True)
@@ -87,6 +90,29 @@ def _align_inner(keys_a: Integers, keys_b: Integers) -> tuple[Integers, Integers
     all_b = np.concatenate([kept_b, left_b[more_b]])
     order = np.argsort(all_a)
     return all_a[order], all_b[order], len(more_a)
+
+
+def _match_distinct(keys_a: Integers, keys_b: Integers) -> tuple[Integers, Integers] | None:
+    """Match keys that do not repeat and lie close together, by a table; else give None."""
+    if not len(keys_a) or not len(keys_b):
+        return None
+    low = min(int(keys_a.min()), int(keys_b.min()))
+    size = max(int(keys_a.max()), int(keys_b.max())) - low + 1
+    if size > SPREAD * max(len(keys_a), len(keys_b)):
+        return None
+    place: Integers = np.full(size, -1, np.int32 if len(keys_b) < 2**31 else np.int64)
+    taken = np.zeros(size, np.bool_)
+    for rows in slices(len(keys_b)):
+        place[keys_b[rows] - low] = np.arange(rows.start, rows.stop, dtype=place.dtype)
+    for rows in slices(len(keys_a)):
+        taken[keys_a[rows] - low] = True
+    if np.count_nonzero(taken) < len(keys_a) or np.count_nonzero(place >= 0) < len(keys_b):
+        return None
+    rows_b = np.empty(len(keys_a), np.int64)
+    for rows in slices(len(keys_a)):
+        rows_b[rows] = place[keys_a[rows] - low]
+    found = rows_b >= 0
+    return (np.flatnonzero(found), rows_b if found.all() else rows_b[found])
 
 
 def match_occurrences(keys_a: Integers, keys_b: Integers) -> tuple[Integers, Integers]:
@@ -110,17 +136,6 @@ def _pair_count(keys_a: Integers, keys_b: Integers) -> float:
     (values_a, counts_a), (values_b, counts_b) = tally(keys_a), tally(keys_b)
     _, in_a, in_b = np.intersect1d(values_a, values_b, assume_unique=True, return_indices=True)
     return float(np.dot(counts_a[in_a].astype(np.float64), counts_b[in_b].astype(np.float64)))
-
-
-def longest_increasing(values: Integers) -> int:
-    """Give the length of the longest strictly increasing subsequence."""
-    tails: list[int] = []
-    for value in values.tolist():
-        if not tails or value > tails[-1]:
-            tails.append(value)
-        else:
-            tails[bisect_left(tails, value)] = value
-    return len(tails)
 
 
 def _common_subsequence(keys_a: Integers, keys_b: Integers) -> tuple[Integers, Integers]:

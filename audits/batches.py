@@ -20,15 +20,22 @@ __all__ = ["batch_spans", "batch_starts", "global_batches", "place_in_epoch"]
 
 def batch_starts(view: StreamView) -> Flags:
     """Tell row by row whether a batch of its rank begins there; shape (rows,)."""
+    if view.is_delivery_order:
+        return _starts(view.compared["batch"].values, view.epoch, view.rank)
     order = view.delivery_order()
-    label, epoch, rank = view.compared["batch"].values[order], view.epoch[order], view.rank[order]
-    starts = np.ones(view.rows, dtype=np.bool_)
+    placed = np.empty(view.rows, dtype=np.bool_)
+    placed[order] = _starts(
+        view.compared["batch"].values[order], view.epoch[order], view.rank[order]
+    )
+    return placed
+
+
+def _starts(label: Integers, epoch: Integers, rank: Integers) -> Flags:
+    starts = np.ones(len(label), dtype=np.bool_)
     same_label = label[1:] == label[:-1]
     continues = (epoch[1:] == epoch[:-1]) | (label[1:] > 0)
     starts[1:] = ~(same_label & continues & (rank[1:] == rank[:-1]))
-    placed = np.empty_like(starts)
-    placed[order] = starts
-    return placed
+    return starts
 
 
 def batch_spans(view: StreamView, order: Integers) -> tuple[Integers, Integers]:
@@ -52,6 +59,8 @@ def global_batches(view: StreamView) -> Integers:
         return _number(view.epoch, place_in_epoch(view))
     if view.ranks > 1:
         return _number(view.epoch, view.compared["batch"].values)
+    if view.is_delivery_order:
+        return _number(view.epoch, np.cumsum(batch_starts(view)))
     order = view.delivery_order()
     label = np.empty(view.rows, np.int64)
     label[order] = np.cumsum(batch_starts(view)[order])

@@ -9,12 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from detloader.audits.integers import slices
+from detloader.manifest.arrays import to_numpy
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from detloader.findings import JsonValue
 
-__all__ = ["Column", "Flags", "Integers", "as_columns"]
+__all__ = ["Column", "Flags", "Integers", "are_equal", "as_codes"]
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -76,39 +79,31 @@ class Column:
         return plain
 
 
-def as_columns(parts: Sequence[pa.ChunkedArray[Any]]) -> list[Column]:
-    """Turn the same column of several runs into arrays with one vocabulary.
+def as_codes(parts: Sequence[pa.ChunkedArray[Any]]) -> list[Column]:
+    """Turn columns of several runs into codes of one vocabulary.
 
     Args:
-        parts: the column in each run. Where one run has strings and another has
-            numbers, both are compared as text.
+        parts: the column in each run; numbers are taken as text.
 
     Returns:
         One `Column` for each part.
     """
-    if any(pa.types.is_string(part.type) or pa.types.is_large_string(part.type) for part in parts):
-        return _as_codes([part.cast(pa.large_string()) for part in parts])
-    return [_as_numbers(part) for part in parts]
-
-
-def _as_numbers(part: pa.ChunkedArray[Any]) -> Column:
-    digest = pa.types.is_uint64(part.type)
-    absent = part.is_null().to_numpy() if part.null_count else None
-    filled = part if absent is None else part.fill_null(pa.scalar(0).cast(part.type))
-    return Column(filled.to_numpy(), absent, digest=digest)
-
-
-def _as_codes(parts: Sequence[pa.ChunkedArray[Any]]) -> list[Column]:
+    parts = [part.cast(pa.large_string()) for part in parts]
     chunks = [chunk for part in parts for chunk in part.chunks]
     whole = pa.chunked_array(chunks, pa.large_string()).dictionary_encode().unify_dictionaries()
     encoded: list[Any] = whole.chunks
     codes: Any = pa.chunked_array([chunk.indices for chunk in encoded], pa.int32())
-    vocabulary = encoded[0].dictionary if encoded else pa.array([], pa.large_string())
-    absent = codes.is_null().to_numpy()
-    filled = codes.fill_null(0).to_numpy().astype(np.int64)
+    vocabulary = encoded[0].dictionary if encoded else pa.nulls(0, pa.large_string())
+    values, absent = to_numpy(codes.cast(pa.int64()).combine_chunks())
     columns, start = [], 0
     for part in parts:
         rows = slice(start, start + len(part))
-        columns.append(Column(filled[rows], absent[rows] if part.null_count else None, vocabulary))
+        missing = absent[rows] if absent is not None and part.null_count else None
+        columns.append(Column(values[rows], missing, vocabulary))
         start += len(part)
     return columns
+
+
+def are_equal(left: Column, right: Column, rows: int) -> bool:
+    """Tell whether the first rows of two columns of one vocabulary agree."""
+    return all(left.take(some).equals(right.take(some)).all() for some in slices(rows))

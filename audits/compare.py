@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.alignment import Alignment, align
-from detloader.audits.batches import batch_spans, batch_starts
+from detloader.audits.batches import batch_spans
+from detloader.audits.columns import are_equal
+from detloader.audits.first import first_difference
+from detloader.audits.integers import distinct, slices
 from detloader.audits.verdict import choose_verdict, same_sequence
-from detloader.findings import Counts, FirstDifference, Verdict
+from detloader.findings import Counts, Verdict
 
 if TYPE_CHECKING:
     from detloader.audits.columns import Flags, Integers
     from detloader.audits.view import StreamView
-    from detloader.findings import JsonValue
+    from detloader.findings import FirstDifference
 
 __all__ = ["Comparison", "compare", "row_keys"]
-
-PRECEDENCE = ("record", "epoch", "batch", "draws", "content", "raw")
-"""Which column a first difference names, where several differ in one row."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,8 +50,7 @@ class Comparison:
 
 def compare(a: StreamView, b: StreamView) -> Comparison:
     """Compare two views that were loaded together and have the same compared columns."""
-    keys_a, keys_b = row_keys(a, b)
-    alignment = align(keys_a, keys_b)
+    alignment, unmatched = _align(a, b)
     explained, redrawn = _redrawn(a, b, alignment)
     drifted = _drifted(a, b, alignment, explained)
     verdict = choose_verdict(
@@ -64,7 +63,7 @@ def compare(a: StreamView, b: StreamView) -> Comparison:
     alike = verdict in {Verdict.IDENTICAL, Verdict.EQUIVALENT}
     counts = Counts(
         moved=alignment.moved,
-        **_unmatched(a, b, alignment, keys_a, keys_b),
+        **unmatched,
         content=0 if alike else int(drifted.sum()),
         draws=0 if alike else int(redrawn.sum()),
         batches=0 if alike else _rebatched(a, b),
@@ -77,29 +76,57 @@ def compare(a: StreamView, b: StreamView) -> Comparison:
         drifted=drifted,
         counts=counts,
         verdict=verdict,
-        first_difference=_first_difference(a, b),
+        first_difference=first_difference(a, b),
     )
+
+
+def _align(a: StreamView, b: StreamView) -> tuple[Alignment, dict[str, int]]:
+    keys_a, keys_b = row_keys(a, b)
+    alignment = align(keys_a, keys_b)
+    return alignment, _unmatched(a, b, alignment, keys_a, keys_b)
 
 
 def row_keys(a: StreamView, b: StreamView) -> tuple[Integers, Integers]:
     """Give each row a number that stands for its (epoch, record) in both views."""
-    records = np.concatenate([a.record.values, b.record.values])
-    epochs = np.concatenate([a.epoch, b.epoch])
-    if not len(records):
-        return records, records
-    low, high = int(records.min()), int(records.max())
-    first, last = int(epochs.min()), int(epochs.max())
+    epochs, records = (a.epoch, b.epoch), (a.record.values, b.record.values)
+    first, last = _span(epochs)
+    if first == last:
+        return records
+    low, high = _span(records)
     if (high - low + 1) * (last - first + 1) >= 2**62:
-        records = np.unique(records, return_inverse=True)[1]
-        epochs = np.unique(epochs, return_inverse=True)[1]
-        low, high, first = 0, len(records) - 1, 0
-    keys: Integers = (epochs - first) * (high - low + 1) + (records - low)
-    return keys[: a.rows], keys[a.rows :]
+        epochs, records = _ranked(epochs), _ranked(records)
+        (first, last), (low, high) = _span(epochs), _span(records)
+    width = high - low + 1
+    key_type = np.int32 if width * (last - first + 1) < 2**31 else np.int64
+    key_a: Integers = np.empty(a.rows, key_type)
+    key_b: Integers = np.empty(b.rows, key_type)
+    for key, epoch, record in zip((key_a, key_b), epochs, records, strict=True):
+        for rows in slices(len(key)):
+            key[rows] = (epoch[rows] - first) * width + (record[rows] - low)
+    return key_a, key_b
+
+
+def _span(values: tuple[Integers, Integers]) -> tuple[int, int]:
+    known = [part for part in values if len(part)]
+    if not known:
+        return 0, 0
+    return min(int(part.min()) for part in known), max(int(part.max()) for part in known)
+
+
+def _ranked(values: tuple[Integers, Integers]) -> tuple[Integers, Integers]:
+    """Give each value its rank among the distinct values of both."""
+    members = distinct(np.concatenate(values))
+    return np.searchsorted(members, values[0]), np.searchsorted(members, values[1])
 
 
 def _differs(a: StreamView, b: StreamView, name: str, alignment: Alignment) -> Flags:
-    left = a.compared[name].take(alignment.rows_a)
-    return ~left.equals(b.compared[name].take(alignment.rows_b))
+    """Tell which matched rows differ, some at a time: whole copies would cost more than asking."""
+    left, right = a.compared[name], b.compared[name]
+    differs = np.empty(len(alignment.rows_a), dtype=np.bool_)
+    for rows in slices(len(differs)):
+        one, other = left.take(alignment.rows_a[rows]), right.take(alignment.rows_b[rows])
+        differs[rows] = ~one.equals(other)
+    return differs
 
 
 def _redrawn(a: StreamView, b: StreamView, alignment: Alignment) -> tuple[Flags, Flags]:
@@ -110,14 +137,13 @@ def _redrawn(a: StreamView, b: StreamView, alignment: Alignment) -> tuple[Flags,
     """
     redrawn = np.zeros(len(alignment.rows_a), dtype=np.bool_)
     independent = redrawn.copy()
-    shorter = slice(min(a.rows, b.rows))
+    shorter = min(a.rows, b.rows)
     for name in a.compared:
         if not name.startswith("draws"):
             continue
         differs = _differs(a, b, name, alignment)
         redrawn |= differs
-        left, right = a.compared[name].take(shorter), b.compared[name].take(shorter)
-        if differs.any() and not left.equals(right).all():
+        if differs.any() and not are_equal(a.compared[name], b.compared[name], shorter):
             independent |= differs
     return redrawn, independent
 
@@ -174,46 +200,3 @@ def _rebatched(a: StreamView, b: StreamView) -> int:
     first_a, last_a = batch_spans(a, orders[0])
     first_b, last_b = batch_spans(b, orders[1])
     return int(((first_a != first_b) | (last_a != last_b)).sum())
-
-
-def _first_difference(a: StreamView, b: StreamView) -> FirstDifference | None:
-    shorter = min(a.rows, b.rows)
-    rows = slice(shorter)
-    differs = {
-        "record": a.record.values[rows] != b.record.values[rows],
-        "epoch": a.epoch[rows] != b.epoch[rows],
-        "rank": a.rank[rows] != b.rank[rows],
-    }
-    for name, column in a.compared.items():
-        if name == "batch":
-            differs[name] = batch_starts(a)[rows] != batch_starts(b)[rows]
-        else:
-            differs[name] = ~column.take(rows).equals(b.compared[name].take(rows))
-    firsts = {name: int(np.argmax(flags)) for name, flags in differs.items() if flags.any()}
-    if not firsts:
-        return None if a.rows == b.rows else _describe(a, b, shorter, "record")
-    row = min(firsts.values())
-    named = [name for name, first in firsts.items() if first == row]
-    best = min(named, key=lambda name: (*PRECEDENCE, name).index(name))
-    return _describe(a, b, row, best)
-
-
-def _describe(a: StreamView, b: StreamView, row: int, name: str) -> FirstDifference:
-    known = a if row < a.rows else b
-    batch = known.compared["batch"].show(row) if "batch" in known.compared else None
-    return FirstDifference(
-        row=row,
-        epoch=int(known.epoch[row]) if known.has("epoch") else None,
-        batch=batch if isinstance(batch, int) else None,
-        column=name,
-        a=_show(a, row, name),
-        b=_show(b, row, name),
-    )
-
-
-def _show(view: StreamView, row: int, name: str) -> JsonValue:
-    if row >= view.rows:
-        return None
-    if name in {"epoch", "rank"}:
-        return int(getattr(view, name)[row])
-    return view.column(name).show(row)

@@ -20,7 +20,7 @@ ALIASES = {
 
 
 def record_again(path: str, stream: Stream, **changes: JsonValue) -> str | None:
-    """Give the command that records a loader again with other arguments.
+    """Give the command that records a loader again, with other arguments where any are given.
 
     Args:
         path: where the run lies; the new one is to lie beside it.
@@ -37,7 +37,7 @@ def record_again(path: str, stream: Stream, **changes: JsonValue) -> str | None:
     words = ["detloader", "record", recipe.factory]
     for name, value in (recipe.arguments | changed).items():
         words += ["-p", f"{name}={json.dumps(value)}"]
-    suffix = "".join(f"-{name}-{value}" for name, value in changes.items())
+    suffix = "".join(f"-{name}-{value}" for name, value in changes.items()) or "-again"
     return shlex.join([*words, "-o", f"{path.rstrip('/')}{suffix}"])
 
 

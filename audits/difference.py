@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from detloader.audits.asking import Answers, ask_about_difference, ask_about_headers
 from detloader.audits.compare import compare
+from detloader.audits.explain import explain
 from detloader.audits.headers import hidden_differences, not_compared
 from detloader.audits.pairs import load_pair
 from detloader.audits.rule import all_rules, header_rules
-from detloader.findings import Counts, StreamResult, Verdict
+from detloader.findings import Counts, Severity, StreamResult, Verdict
 
 if TYPE_CHECKING:
     from detloader.audits.compare import Comparison
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
     from detloader.manifest.reader import Stream
 
 __all__ = ["audit_rows"]
+
+EXPLAINED = frozenset({Verdict.REGROUPED, Verdict.REORDERED, Verdict.CHANGED})
+"""Verdicts whose order may have been made of the baseline's."""
 
 
 def audit_rows(
@@ -32,14 +38,35 @@ def audit_rows(
     hidden = hidden_differences(stream_a, stream_b)
     if comparison.verdict is not Verdict.IDENTICAL:
         answers = ask_about_difference(selection.choose(all_rules()), pair.a, pair.b, comparison)
-        return _result(pair, comparison.verdict, None, comparison, answers)
+        formula = _explain(comparison, answers)
+        return _result(pair, comparison.verdict, formula, comparison, answers)
     answers = ask_about_headers(selection.choose(header_rules()), stream_a, stream_b)
     if not hidden:
         return _result(pair, Verdict.IDENTICAL, None, comparison, answers)
-    reason = (
-        f"digests of {', '.join(hidden)} differ; rows of it were not kept: record at level full"
-    )
-    return _result(pair, Verdict.CHANGED, reason, comparison, answers)
+    hint = f"digests of {', '.join(hidden)} differ; rows of it were not kept: record at level full"
+    return _result(pair, Verdict.CHANGED, hint, comparison, answers)
+
+
+def _explain(comparison: Comparison, answers: Answers) -> str | None:
+    """State the formula that explains the order with the cause; give it where none was found."""
+    if comparison.verdict not in EXPLAINED:
+        return None
+    loud = (finding for finding in answers.findings if finding.severity is not Severity.NOTE)
+    cause = next(loud, None)
+    if cause is not None and "formula" in cause.evidence:
+        return None
+    explanation = explain(comparison)
+    if explanation is None:
+        return None
+    if cause is None:
+        return f"{explanation.sentence}, but no rule names a cause"
+    told = explanation.evidence
+    if cause.evidence.get("rows", explanation.rows) != explanation.rows:
+        # The rule counts other rows under that name: a share of these would be wrong.
+        told = {name: told[name] for name in ("formula", "ties")}
+    place = answers.findings.index(cause)
+    answers.findings[place] = msgspec.structs.replace(cause, evidence=cause.evidence | told)
+    return None
 
 
 def _result(

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from detloader.audits.decisions import repeat_on_top
+from detloader.audits.equivalence import Equivalence, as_equivalence, judge, same_ranks
 from detloader.audits.rule import rule_names
 from detloader.audits.streams import Selection, audit_stream, check_stream, lonely_stream
 from detloader.errors import UsageError
-from detloader.findings import NotChecked, Result, RunSummary, StreamResult, Verdict
+from detloader.findings import Counts, NotChecked, Result, RunSummary, StreamResult, Verdict
 from detloader.manifest.reader import Run, open_run
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ def audit(
     *more: str | os.PathLike[str] | Run,
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
+    equivalence: str | None = None,
     verify: bool = False,
 ) -> Result:
     """Compare runs with the first one, and name the cause where they differ.
@@ -52,6 +55,8 @@ def audit(
         *more: further runs, each compared with the baseline.
         select: names of the rules to ask; all where none is named.
         ignore: names of the rules to leave out.
+        equivalence: how alike the runs have to be, such as "same-set"; `decision` and `outcome`
+            of the answer say whether they are. `detloader.audits.equivalence` has the names.
         verify: read every block of every run and prove its digest, too.
 
     Returns:
@@ -61,15 +66,22 @@ def audit(
     Raises:
         RunNotFoundError: a path holds no run.
         DamageError: the bytes of a run are not those that were recorded.
-        UsageError: a rule is named that does not exist.
+        UsageError: a rule, or an equivalence, is named that does not exist.
     """
     selection = _selection(select, ignore)
+    asked = None if equivalence is None else as_equivalence(equivalence)
     runs = [_open(run, verify=verify) for run in (run_a, run_b, *more)]
     results = [_audit_pair(runs[0], run, selection, verified=verify) for run in runs[1:]]
+    if asked is not None:
+        results = [
+            _judge(result, asked, runs[0], run)
+            for result, run in zip(results, runs[1:], strict=True)
+        ]
     if len(results) == 1:
         return results[0]
     worst = max(results, key=_badness)
-    return msgspec.structs.replace(worst, runs=[_summary(run) for run in runs], comparisons=results)
+    whole = msgspec.structs.replace(worst, runs=[_summary(run) for run in runs])
+    return repeat_on_top(whole, results)
 
 
 def check(
@@ -129,6 +141,12 @@ def _audit_pair(a: Run, b: Run, selection: Selection, *, verified: bool) -> Resu
     return _put_together("audit", [a, b], streams, verified=verified)
 
 
+def _judge(result: Result, rule: Equivalence, a: Run, b: Run) -> Result:
+    shared = a.streams.keys() & b.streams.keys()
+    ranks = {name: same_ranks(a.streams[name], b.streams[name]) for name in shared}
+    return judge(result, rule, ranks)
+
+
 def _audit_stream(name: str, a: Run, b: Run, selection: Selection) -> StreamResult:
     stream_a, stream_b = a.streams.get(name), b.streams.get(name)
     if stream_a is None:
@@ -148,9 +166,7 @@ def _put_together(
 ) -> Result:
     """Put the worst stream on top, with the findings of all streams, the worst one's first."""
     ranked = sorted(streams, key=_badness, reverse=True)
-    top = (
-        ranked[0] if ranked else StreamResult(name="", verdict=Verdict.INCONCLUSIVE, reason=reason)
-    )
+    top = ranked[0] if ranked else _nothing(reason)
     return Result(
         command=command,
         verdict=top.verdict,
@@ -164,6 +180,19 @@ def _put_together(
         not_checked=_merge_not_checked(ranked),
         not_compared=top.not_compared,
         streams=streams,
+    )
+
+
+def _nothing(reason: str | None) -> StreamResult:
+    """Answer for two runs without a row: with the fields that every audit has."""
+    return StreamResult(
+        name="",
+        verdict=Verdict.INCONCLUSIVE,
+        coverage=0.0,
+        reason=reason,
+        first_difference=None,
+        differences=Counts(),
+        not_compared=[],
     )
 
 

@@ -2,8 +2,9 @@
 
 The search goes from the baseline outwards: it tries each operation that the target
 suggests, looks where the wanted rows stand in its output, and asks again, until they
-stand in plain order or in an order that a merge or a shuffle buffer leaves. Shorter
-chains are tried first; what fits as well, at the same length, is told.
+stand in plain order or in an order that a merge or a shuffle buffer leaves. The shortest
+chain is told, and what fits as well at that length. Not found: a rotation before a merge
+that drops a remainder, for that leaves a hole in the middle.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.alignment import match_occurrences
+from detloader.audits.increasing import longest_increasing
+from detloader.audits.integers import slices
 from detloader.audits.operations import proposals
 from detloader.order.interleave import fitting_partition_counts
 
 if TYPE_CHECKING:
     from detloader.audits.columns import Integers
     from detloader.audits.compare import Comparison
+    from detloader.findings import JsonValue
 
 __all__ = ["Explanation", "explain"]
 
@@ -31,10 +35,20 @@ LEAST_ROWS = 8
 """Rows of an epoch below which almost any order has some short explanation."""
 
 MOST_ROWS = 1_000_000
-"""Rows beyond which other epochs and sorted IDs are not tried: each needs a matching of its own."""
+"""Rows beyond which other epochs, repeats and sorted IDs are not tried, for each needs a matching
+of its own, nor is anything where a sample is as good as random."""
+
+SHOWN = 3
+"""Ties that a sentence names."""
+
+MOST_EPOCHS = 4
+"""Epochs of the baseline that are tried in the place of others."""
 
 WIDEST_WINDOW = 8
 """A shuffle buffer explains an order if it holds at most one in so many of its rows."""
+
+HEAD = 4096
+"""Rows that are looked at before all are: they rule most chains out."""
 
 LEAST_SHARE = 0.9
 """Share of the other run's rows that must stand in the baseline at all."""
@@ -48,13 +62,35 @@ class Explanation:
         formula: such as "b = merge(partition(a, 4))".
         explained_rows: rows of the other run that the formula puts where they are.
         rows: rows of the other run.
-        ties: other formulas of the same length that explain as much.
+        ties: other formulas of the same length that leave as little choice of order.
     """
 
     formula: str
     explained_rows: int
     rows: int
     ties: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """Say what is explained, and what else would explain it."""
+        rows = (
+            f"all {self.rows}"
+            if self.explained_rows == self.rows
+            else (f"{self.explained_rows} of {self.rows}")
+        )
+        more = f" or {len(self.ties) - SHOWN} more" if len(self.ties) > SHOWN else ""
+        others = f" ({' or '.join(self.ties[:SHOWN])}{more} would do as well)" if self.ties else ""
+        return f"{self.formula} explains {rows} rows{others}"
+
+    @property
+    def evidence(self) -> dict[str, JsonValue]:
+        """Give it as the evidence of a finding."""
+        return {
+            "formula": self.formula,
+            "explained_rows": self.explained_rows,
+            "rows": self.rows,
+            "ties": [*self.ties],
+        }
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -68,6 +104,8 @@ class _Chain:
 
 def explain(comparison: Comparison) -> Explanation | None:
     """Explain the order of the other run by that of the baseline; None where no chain does."""
+    if _is_hopeless(comparison):
+        return None
     found: list[_Chain] = []
     explained = 0
     for base, epochs in _bases(comparison):
@@ -79,13 +117,30 @@ def explain(comparison: Comparison) -> Explanation | None:
         return None
     # Sorting keeps the order of what is equal: worker counts stay ascending.
     found.sort(key=lambda chain: (chain.length, chain.loose))
-    formulas = [f"b = {c.formula}" for c in found if c.length == found[0].length]
+    best = found[0].length, found[0].loose
+    formulas = [f"b = {c.formula}" for c in found if (c.length, c.loose) == best]
     return Explanation(
         formula=formulas[0],
         explained_rows=explained,
         rows=comparison.b.rows,
         ties=tuple(formulas[1:]),
     )
+
+
+def _is_hopeless(comparison: Comparison) -> bool:
+    """Tell whether no row is there, or by a sample that many are in an order that no chain leaves.
+
+    A random order of n rows has 2 sqrt(n) of them in ascending order, and as many in
+    descending order. Merges of a few parts, shards, shifts and shuffle buffers have far more.
+    """
+    a, rows_a, rows_b = comparison.a, comparison.alignment.rows_a, comparison.alignment.rows_b
+    if len(rows_b) <= MOST_ROWS:
+        return not len(rows_b)
+    end = int(np.argmax(a.epoch != a.epoch[0])) or a.rows
+    first = rows_b[: np.searchsorted(rows_a, end)]
+    sample = first[:: max(len(first) // HEAD, 1)]
+    in_order = max(longest_increasing(sample), longest_increasing(sample[::-1]))
+    return bool(in_order < 3 * np.sqrt(len(sample)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,8 +166,16 @@ def _bases(comparison: Comparison) -> Iterator[tuple[_Chain, list[_Epoch]]]:
         return
     orders = [a.record.values[rows] for _, rows in a.by_epoch()]
     wanted = [b.record.values[rows] for _, rows in b.by_epoch()]
-    for shift in range(1, min(len(orders), 4)):
+    times = -(-len(wanted[0]) // len(orders[0]))
+    if times > 1:
+        repeated = [np.tile(order, times) for order in orders]
+        yield _Chain(1, False, f"repeat(a, {times})"), _matched(repeated, wanted)
+    for shift in range(1, min(len(orders), MOST_EPOCHS)):
         yield _Chain(1, False, f"epochs(a, from {shift})"), _matched(orders[shift:], wanted)
+    if len(wanted) > 1:
+        for number, order in enumerate(orders[:MOST_EPOCHS]):
+            same = [order] * len(wanted)
+            yield _Chain(1, False, f"epoch(a, {number})"), _matched(same, wanted)
     ids = np.sort(orders[0])
     by_text = ids[np.argsort(np.array([str(id_) for id_ in a.identify(ids)]))]
     if not np.array_equal(by_text, orders[0]):
@@ -172,13 +235,33 @@ def _chains(done: _Chain, target: Integers, size: int) -> Iterator[_Chain]:
 
 
 def _last_steps(done: _Chain, target: Integers, size: int) -> Iterator[_Chain]:
-    plain = np.arange(len(target))
-    if len(target) == size and np.array_equal(target, plain):
-        yield done
+    if len(target) == size and _greatest_advance(target) == 0:
+        yield done  # no row comes early, so none comes late
         return
-    for count in fitting_partition_counts(target, size):
+    for count in fitting_partition_counts(target, size) if _may_be_merged(target) else ():
         if count < len(target):
             yield _Chain(done.length + 1, True, f"merge(partition({done.formula}, {count}))")
-    window = int((target - plain).max()) + 1
+    window = _greatest_advance(target) + 1
     if len(target) == size and 1 < window <= size // WIDEST_WINDOW:
         yield _Chain(done.length + 1, True, f"window_shuffle({done.formula}, {window})")
+
+
+def _greatest_advance(target: Integers) -> int:
+    """Tell how many rows earlier than in plain order a row comes, at most."""
+    return max(
+        int((target[rows] - np.arange(rows.start, rows.stop)).max()) for rows in slices(len(target))
+    )
+
+
+def _may_be_merged(target: Integers) -> bool:
+    """Tell from the first rows whether the order may be a merge of parts of two rows or more.
+
+    A place that comes before its predecessor is the first of its part, and the length of
+    the parts divides all of these, and the rows.
+    """
+    head = target[:HEAD]
+    order = np.argsort(head)
+    ordered = head[order]
+    follows = (ordered[1:] == ordered[:-1] + 1) & (order[1:] > order[:-1])
+    firsts = ordered[np.append(True, ~follows)]
+    return int(np.gcd.reduce(np.append(firsts, len(target)))) > 1

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from detloader.manifest.schema import is_compared, is_stored
 
 if TYPE_CHECKING:
-    from detloader.manifest.reader import Stream
+    from detloader.manifest.reader import Rank, Stream
 
-__all__ = ["hidden_differences", "not_compared", "unequal_digests"]
+__all__ = ["hidden_differences", "not_compared", "unequal_blocks", "unequal_digests"]
 
 
 def unequal_digests(a: Stream, b: Stream) -> list[str] | None:
@@ -41,3 +42,33 @@ def not_compared(a: Stream, b: Stream) -> list[str]:
         for name in dict.fromkeys([*columns_a, *columns_b])
         if not (is_compared(name) and name in columns_a and name in columns_b)
     ]
+
+
+def unequal_blocks(a: Stream, b: Stream) -> list[int] | None:
+    """Number the blocks of rows, ascending, in which a compared column differs.
+
+    None where headers do not tell: unless each is one sealed rank with the same columns,
+    and one ends before the other only where its run does.
+    """
+    if len(a.ranks) != 1 or len(b.ranks) != 1:
+        return None
+    blocks_a, blocks_b = _blocks(a.ranks[0]), _blocks(b.ranks[0])
+    if not (blocks_a and blocks_b) or blocks_a.keys() != blocks_b.keys():
+        return None
+    if a.rows != b.rows and not (a.complete and b.complete):
+        return None
+    unequal: set[int] = set()
+    for name, blocks in blocks_a.items():
+        if is_stored(name, a.level) and is_stored(name, b.level):
+            pairs = zip_longest(blocks, blocks_b[name])
+            unequal |= {block for block, (left, right) in enumerate(pairs) if left != right}
+    return sorted(unequal)
+
+
+def _blocks(rank: Rank) -> dict[str, list[str]]:
+    """Give the digests of the blocks of each compared column; none while the rank is open."""
+    if rank.header.state != "complete":
+        return {}
+    return {
+        column.name: column.blocks for column in rank.header.columns if is_compared(column.name)
+    }

@@ -7,12 +7,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from detloader.audits.columns import Integers
 
-__all__ = ["are_distinct", "distinct", "lacking", "tally"]
+__all__ = ["SPREAD", "are_distinct", "distinct", "lacking", "slices", "tally"]
 
 SPREAD = 8
 """Integers that a table may have for each value, before sorting is the better way."""
+
+SLICE = 2**18
+"""Rows that are worked on at a time where whole copies of a column would cost too much."""
+
+
+def slices(rows: int, start: int = 0) -> Iterator[slice]:
+    """Cut rows into slices that fit into a processor's cache."""
+    for begin in range(start, rows, SLICE):
+        yield slice(begin, min(begin + SLICE, rows))
 
 
 def tally(values: Integers) -> tuple[Integers, Integers]:
@@ -20,6 +31,8 @@ def tally(values: Integers) -> tuple[Integers, Integers]:
     if not len(values):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     low, high = int(values.min()), int(values.max())
+    if low == high:
+        return values[:1].copy(), np.array([len(values)])
     if high - low < SPREAD * len(values) + 1024:
         counts = np.bincount(values - low)
         found = np.flatnonzero(counts)

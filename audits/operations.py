@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Operation", "proposals"]
 
+HEAD = 4096
+"""Rows that are looked at before all are: most orders are no shard, as these tell."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
@@ -48,15 +51,13 @@ def proposals(target: Integers, size: int) -> Iterator[Operation]:
             yield operation
 
 
-def _reverse(target: Integers, size: int) -> Operation | None:
-    if target[0] <= target[-1]:
-        return None
+def _reverse(_: Integers, size: int) -> Operation | None:
     return Operation(formula="reverse({})", size=size, forth=lambda place: size - 1 - place)
 
 
 def _rotate(target: Integers, size: int) -> Operation | None:
     first = int(target[0])
-    if first == 0 or len(target) != size:
+    if first == 0:
         return None
     return Operation(
         formula=f"rotate({{}}, {first})", size=size, forth=lambda place: (place - first) % size
@@ -86,7 +87,9 @@ def _drop_head(target: Integers, size: int) -> Operation | None:
 
 
 def _shard(target: Integers, size: int) -> Operation | None:
-    stride = int(np.gcd.reduce(target - target[0]))
+    stride = int(np.gcd.reduce(target[:HEAD] - target[0]))
+    if stride > 1:
+        stride = int(np.gcd.reduce(target - target[0]))
     if stride < 2 or stride >= size:  # noqa: PLR2004
         return None
     first = int(target[0]) % stride

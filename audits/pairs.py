@@ -69,8 +69,8 @@ def _only(view: StreamView, names: set[str], *, epochs: bool) -> StreamView:
     """Keep these columns; canonical order is another where epochs or batches go."""
     kept = replace(
         view,
-        compared={name: column for name, column in view.compared.items() if name in names},
-        epoch=view.epoch if epochs else np.zeros(view.rows, np.int64),
+        compared=view.compared.only(filter(names.__contains__, view.compared), view.selection),
+        epoch=view.epoch if epochs else np.broadcast_to(np.int64(0), view.rows),
     )
     if view.ranks < 2 or (epochs and ("batch" in names or "batch" not in view.compared)):  # noqa: PLR2004
         return kept
@@ -91,7 +91,7 @@ def _common_rows(a: StreamView, b: StreamView) -> tuple[StreamView, StreamView]:
         limits = {int(rank): _limit(a, b, int(rank)) for rank in ranks}
         return _cut_ranks(a, limits), _cut_ranks(b, limits)
     limit = _limit(a, b, None)
-    return a.take(np.arange(min(limit, a.rows))), b.take(np.arange(min(limit, b.rows)))
+    return a.take(slice(limit)), b.take(slice(limit))
 
 
 def _limit(a: StreamView, b: StreamView, rank: int | None) -> int:
@@ -106,4 +106,5 @@ def _limit(a: StreamView, b: StreamView, rank: int | None) -> int:
 def _cut_ranks(view: StreamView, limits: dict[int, int]) -> StreamView:
     ranks, rank_of_row = np.unique(view.rank, return_inverse=True)
     limit: Integers = np.array([limits[int(rank)] for rank in ranks], np.int64)
-    return view.take(view.position < limit[rank_of_row])
+    kept = view.position < limit[rank_of_row]
+    return view if kept.all() else view.take(kept)

@@ -27,6 +27,7 @@ from importlib.abc import InspectLoader
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from detloader.audits import rules
+from detloader.errors import UsageError
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -51,6 +52,9 @@ __all__ = [
 
 ENTRY_POINTS = "detloader.rules"
 """Group in which other packages register a rule: its name, and the module that it is."""
+
+QUESTIONS = ("check_run", "compare_runs", "compare_headers")
+"""Functions of a rule's module, of which it has one or more."""
 
 
 class Stage(IntEnum):
@@ -189,7 +193,7 @@ def all_rules() -> tuple[Rule, ...]:
     """Find all rules, our own and those of other packages, in causal order.
 
     Raises:
-        ImportError: a package registered a module that cannot be imported.
+        UsageError: a rule of another package cannot be used.
     """
     own = [_own_rule(module.name) for module in pkgutil.iter_modules(rules.__path__)]
     return tuple(sorted((*own, *_foreign_rules()), key=lambda rule: (rule.stage, rule.name)))
@@ -197,7 +201,11 @@ def all_rules() -> tuple[Rule, ...]:
 
 @functools.cache
 def header_rules() -> tuple[Rule, ...]:
-    """Find the rules that are asked on equal runs too, in causal order."""
+    """Find the rules that are asked on equal runs too, in causal order.
+
+    Raises:
+        UsageError: a rule of another package cannot be used.
+    """
     names = [module.name for module in pkgutil.iter_modules(rules.__path__)]
     own = [_own_rule(name) for name in names if _compares_headers(name)]
     found = [*own, *_foreign_rules()]
@@ -220,7 +228,34 @@ def _own_rule(name: str) -> Rule:
 
 def _foreign_rules() -> list[Rule]:
     entries = importlib.metadata.entry_points(group=ENTRY_POINTS)
-    return [_as_rule(entry.name, entry.load()) for entry in entries]
+    return [_foreign_rule(entry) for entry in entries]
+
+
+def _foreign_rule(entry: importlib.metadata.EntryPoint) -> Rule:
+    package = entry.dist.name if entry.dist else "another package"
+    broken = f"rule {entry.name} of {package} cannot be used"
+    mend = f"mend {entry.value}, or uninstall {package}"
+    if rule_names().count(entry.name) > 1:
+        raise UsageError(f"{broken}: another rule has that name; {mend}")
+    try:
+        module = entry.load()
+    except Exception as error:
+        raise UsageError(f"{broken}: {type(error).__name__}: {error}; {mend}") from error
+    if lacking := _lacking(module):
+        raise UsageError(f"{broken}: it has no {lacking}; {mend}")
+    return _as_rule(entry.name, module)
+
+
+def _lacking(module: ModuleType) -> str | None:
+    """Name the first part of a rule that a module lacks, or has as something else."""
+    if not (module.__doc__ or "").strip():
+        return "docstring"
+    for name, kind in (("STAGE", Stage), ("EXAMPLE", Example)):
+        if not isinstance(getattr(module, name, None), kind):
+            return f"{name}, an instance of detloader.audits.rule.{kind.__name__}"
+    if not any(callable(getattr(module, name, None)) for name in QUESTIONS):
+        return "function " + ", ".join(QUESTIONS[:-1]) + f" or {QUESTIONS[-1]}"
+    return None
 
 
 def _name(module: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from detloader.audits.batches import batch_starts, global_batches
+from detloader.audits.columns import are_equal
 from detloader.findings import Verdict
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
 
 __all__ = ["choose_verdict", "same_sequence"]
+
+FIRST_ROWS = 65_536
+"""Rows that are looked at before whole runs are sorted to compare their batches."""
 
 
 def choose_verdict(
@@ -60,6 +64,8 @@ def same_sequence(
     names = [name for name in names if name not in {"batch", "record"}]
     if _equal(a, b, names):
         return np.arange(a.rows), np.arange(b.rows)
+    if a.is_delivery_order and b.is_delivery_order:
+        return None
     order_a, order_b = a.delivery_order(), b.delivery_order()
     if not np.array_equal(a.rank[order_a], b.rank[order_b]):
         return None
@@ -73,7 +79,7 @@ def _equal(a: StreamView, b: StreamView, names: Iterable[str]) -> bool:
         if name == "batch":
             if not np.array_equal(batch_starts(a), batch_starts(b)):
                 return False
-        elif not a.compared[name].equals(b.compared[name]).all():
+        elif not are_equal(a.compared[name], b.compared[name], a.rows):
             return False
     return True
 
@@ -81,8 +87,32 @@ def _equal(a: StreamView, b: StreamView, names: Iterable[str]) -> bool:
 def _same_global_batches(a: StreamView, b: StreamView) -> bool:
     if "batch" not in a.compared and a.ranks == b.ranks == 1:
         return False  # each row is a batch of its own, and some row differs
-    rows_a, rows_b = _sortable(a), _sortable(b)
-    if _mixed_sum(rows_a) != _mixed_sum(rows_b):
+    return _agree_at_first(a, b) and _same_rows_in_batches(a, b, [*a.compared])
+
+
+def _agree_at_first(a: StreamView, b: StreamView) -> bool:
+    """Tell whether the first batches agree, where that is quickly told; else say yes."""
+    if not (_ascends(a) and _ascends(b)) or min(a.rows, b.rows) <= FIRST_ROWS:
+        return True
+    first_a, first_b = a.take(slice(FIRST_ROWS)), b.take(slice(FIRST_ROWS))
+    # The last batch of such a beginning may be cut.
+    whole = min(int(global_batches(first_a).max()), int(global_batches(first_b).max()))
+    return _same_rows_in_batches(first_a, first_b, [], whole)
+
+
+def _ascends(view: StreamView) -> bool:
+    """Tell whether global batches come one after the other in canonical order."""
+    return bool((view.epoch[1:] >= view.epoch[:-1]).all()) and (
+        view.ranks > 1 or view.is_delivery_order
+    )
+
+
+def _same_rows_in_batches(
+    a: StreamView, b: StreamView, names: list[str], end: int | None = None
+) -> bool:
+    """Compare global batches as sets of rows of these columns, all batches or those before one."""
+    rows_a, rows_b = _sortable(a, names, end), _sortable(b, names, end)
+    if len(rows_a[0]) != len(rows_b[0]) or _mixed_sum(rows_a) != _mixed_sum(rows_b):
         return False
     order_a, order_b = np.lexsort(rows_a), np.lexsort(rows_b)
     return all(
@@ -91,12 +121,14 @@ def _same_global_batches(a: StreamView, b: StreamView) -> bool:
     )
 
 
-def _sortable(view: StreamView) -> list[npt.NDArray[Any]]:
+def _sortable(view: StreamView, names: list[str], end: int | None) -> list[npt.NDArray[Any]]:
     keys = []
-    for name, column in view.compared.items():
+    for name in names:
         if name != "batch":
+            column = view.compared[name]
             keys += [column.missing(), column.values]
-    return [*keys, view.epoch, view.record.values, global_batches(view)]
+    keys += [view.epoch, view.record.values, global_batches(view)]
+    return keys if end is None else [key[keys[-1] < end] for key in keys]
 
 
 def _mixed_sum(keys: list[npt.NDArray[Any]]) -> int:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from detloader.audits.columns import Column, as_columns
 from detloader.audits.integers import distinct
+from detloader.audits.reading import RECORD_IDS, Columns, Sources, stored_columns
 from detloader.audits.rule import CannotTell
-from detloader.manifest.schema import is_compared, is_stored
+from detloader.manifest.schema import is_compared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from detloader.audits.columns import Flags, Integers
+    from detloader.audits.columns import Column, Flags, Integers
+    from detloader.audits.reading import Source
     from detloader.findings import JsonValue, RecordId
     from detloader.manifest.reader import Stream
 
-__all__ = ["StreamView", "load_views", "stored_columns"]
-
-RECORD_IDS = ("record", "asked")
-"""Columns of record IDs; where they are strings, they have one vocabulary."""
+__all__ = ["StreamView", "load_views"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,10 +35,11 @@ class StreamView:
         record: IDs; codes where they are strings. Views loaded together share codes.
         epoch: shape (rows,), int64; zeros where the run has no epochs.
         rank: shape (rows,), int64.
-        position: shape (rows,), int64; place in the rank, in delivery order.
-        compared: the other compared columns, by name.
+        compared: the other compared columns, by name; each is read when it is asked for.
         named: other columns of record IDs that are strings, in the codes of `record`.
-        selection: shape (rows,), int64; which rows of the whole stream these are.
+        source: where columns of the whole stream are read.
+        selection: shape (rows,), int64; which rows of the whole stream these are. None
+            where they are all of them.
         baseline: the run that this one is compared with; None in a check, and for the baseline.
     """
 
@@ -48,13 +48,11 @@ class StreamView:
     record: Column
     epoch: Integers
     rank: Integers
-    position: Integers
-    compared: dict[str, Column]
-    named: dict[str, Column]
-    selection: Integers
+    compared: Columns
+    named: Columns
+    source: Source
+    selection: Integers | None = None
     baseline: StreamView | None = None
-    # Columns of all rows of the stream, read when first asked for; selections share them.
-    _whole: dict[str, Column] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -66,10 +64,27 @@ class StreamView:
         """Tell whether the recording holds the whole run."""
         return self.stream.complete
 
-    @property
+    @cached_property
     def ranks(self) -> int:
         """Count the ranks that delivered rows."""
         return len(distinct(self.rank))
+
+    @cached_property
+    def position(self) -> Integers:
+        """Give the place of each row in its rank, in delivery order; shape (rows,), int64."""
+        placement = self.source.placement
+        if placement.order is None and self.selection is not None:
+            return self.selection
+        position = placement.position()
+        return position if self.selection is None else position[self.selection]
+
+    @cached_property
+    def is_delivery_order(self) -> bool:
+        """Tell whether the rows stand in the order in which one rank delivered them."""
+        if self.ranks > 1:
+            return False
+        rows = self.selection
+        return rows is None or bool((rows[1:] > rows[:-1]).all())
 
     def has(self, name: str) -> bool:
         """Tell whether the run recorded this column."""
@@ -110,9 +125,8 @@ class StreamView:
             return self.record
         if name in self.compared:
             return self.compared[name]
-        if name not in self._whole:
-            (self._whole[name],) = as_columns([self.stream.table([name])[name]])
-        return self._whole[name].take(self.selection)
+        column = self.source.read(name)
+        return column if self.selection is None else column.take(self.selection)
 
     def as_records(self, name: str) -> Column:
         """Give `record`, or another column of record IDs, in the codes of `record`.
@@ -137,22 +151,32 @@ class StreamView:
         texts = self.record.vocabulary.to_pylist()
         return [texts[code] for code in codes.tolist()]
 
-    def take(self, rows: Integers | Flags) -> StreamView:
+    def take(self, rows: Integers | Flags | slice) -> StreamView:
         """Keep these rows, in this order."""
+        if isinstance(rows, slice) and rows.indices(self.rows) == (0, self.rows, 1):
+            return self
+        selection = self._select(rows)
         return replace(
             self,
             record=self.record.take(rows),
             epoch=self.epoch[rows],
             rank=self.rank[rows],
-            position=self.position[rows],
-            compared={name: column.take(rows) for name, column in self.compared.items()},
-            named={name: column.take(rows) for name, column in self.named.items()},
-            selection=self.selection[rows],
+            compared=self.compared.only(self.compared, selection),
+            named=self.named.only(self.named, selection),
+            selection=selection,
         )
+
+    def _select(self, rows: Integers | Flags | slice) -> Integers:
+        if self.selection is not None:
+            return self.selection[rows]
+        if isinstance(rows, slice):
+            return np.arange(*rows.indices(self.rows))
+        chosen: Integers = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64)
+        return chosen
 
     def delivery_order(self) -> Integers:
         """Give the rows rank by rank, each in delivery order; shape (rows,), int64."""
-        if self.ranks < 2 and bool((np.diff(self.position) > 0).all()):  # noqa: PLR2004
+        if self.is_delivery_order:
             return np.arange(self.rows)
         order: Integers = np.lexsort((self.position, self.rank))
         return order
@@ -168,62 +192,55 @@ class StreamView:
 
 
 def _groups(labels: Integers) -> Iterator[tuple[int, Integers]]:
-    order = np.argsort(labels, kind="stable")
-    values, starts = np.unique(labels[order], return_index=True)
-    yield from zip(values.tolist(), np.split(order, starts[1:]), strict=False)
+    if not len(labels):
+        return
+    ascending = bool((labels[1:] >= labels[:-1]).all())
+    order = np.arange(len(labels)) if ascending else np.argsort(labels, kind="stable")
+    grouped = labels if ascending else labels[order]
+    starts = np.flatnonzero(grouped[1:] != grouped[:-1]) + 1
+    values = grouped[[0, *starts]].tolist()
+    yield from zip(values, np.split(order, starts), strict=True)
 
 
-def stored_columns(stream: Stream) -> list[str]:
-    """Name the columns whose rows were kept."""
-    return [name for name in stream.columns if is_stored(name, stream.level)]
-
-
-def load_views(sources: Sequence[tuple[str, Stream]]) -> list[StreamView]:
-    """Read the compared columns of streams; equal strings get equal codes in all of them.
+def load_views(
+    sources: Sequence[tuple[str, Stream]], rows: range | None = None
+) -> list[StreamView]:
+    """Read record, epoch and rank of streams; equal strings get equal codes in all of them.
 
     Args:
         sources: for each view the path of its run, and its stream.
+        rows: the rows to look at, of streams of one sealed rank; None for all.
     """
-    tables = [stream.table(_wanted(stream)) for _, stream in sources]
-    columns: list[dict[str, Column]] = [{} for _ in tables]
-    names = dict.fromkeys(name for table in tables for name in table.column_names)
-    for group in [RECORD_IDS, *([name] for name in names if name not in RECORD_IDS)]:
-        holders = [
-            (place, name)
-            for place, table in enumerate(tables)
-            for name in group
-            if name in table.column_names
-        ]
-        loaded = as_columns([tables[place][name] for place, name in holders])
-        for (place, name), column in zip(holders, loaded, strict=True):
-            columns[place][name] = column
-    return [
-        _make_view(path, stream, own) for (path, stream), own in zip(sources, columns, strict=True)
-    ]
+    together = Sources([stream for _, stream in sources], rows)
+    return [_make_view(path, together[place]) for place, (path, _) in enumerate(sources)]
 
 
-def _wanted(stream: Stream) -> list[str]:
-    """Name the columns that are read at once: the compared ones, and IDs that share codes."""
+def _make_view(path: str, source: Source) -> StreamView:
+    stream = source.stream
     types, stored = stream.columns, stored_columns(stream)
-    others = [
+    record = source.read("record")
+    named = [
         name
         for name in RECORD_IDS
         if name != "record" and name in stored and types[name] == types["record"] == "string"
     ]
-    return [name for name in stored if is_compared(name)] + others
-
-
-def _make_view(path: str, stream: Stream, columns: dict[str, Column]) -> StreamView:
-    record = columns.pop("record")
-    epoch = columns.pop("epoch", None)
     return StreamView(
         path=path,
         stream=stream,
         record=record,
-        epoch=np.zeros(len(record), np.int64) if epoch is None else epoch.values,
-        rank=columns.pop("rank").values,
-        position=columns.pop("position").values,
-        named={name: columns.pop(name) for name in RECORD_IDS if name in columns},
-        compared=columns,
-        selection=np.arange(len(record)),
+        epoch=_epochs(source, len(record)),
+        rank=source.placement.rank,
+        compared=Columns(
+            (name for name in stored if is_compared(name) and name not in {"record", "epoch"}),
+            source.read,
+        ),
+        named=Columns(named, source.read),
+        source=source,
     )
+
+
+def _epochs(source: Source, rows: int) -> Integers:
+    if "epoch" not in stored_columns(source.stream):
+        return np.broadcast_to(np.int64(0), rows)
+    epochs: Integers = source.read("epoch").values
+    return epochs

@@ -3,6 +3,7 @@
     source                        where a record stands in its source
     statistics                    the one error chance, and the tests that keep it
     census, losses, holes, tails  which records came, how often, and which never did
+    excuses, added                what may leave records out; rows that even out ranks
     partitions, partition_forms   an order as a merge of contiguous parts
     deliverers, dealing, splits   which worker, rank or split delivered what
     weighted, shares, schedules   declared weights beside realised shares

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.integers import are_distinct, distinct, tally
+from detloader.audits.measures.replacement import is_drawn_with_replacement
 from detloader.audits.measures.statistics import chance_of_no_repeat
 from detloader.audits.rule import CannotTell
 
@@ -135,11 +136,11 @@ def _is_meant(view: StreamView, epoch: _Epoch, by: str, shared: Integers, most: 
     allowed = max(_declared_copies(view, name) for name in REPEATS)
     if by == "rank":
         allowed *= _declared_copies(view, "replication")
-    if most <= allowed:
-        return True
     lengths = tally(epoch.part)[1]
     extra = len(epoch.record) - len(distinct(epoch.record))
-    last = view.declared("batch_size") or 1
+    if most <= allowed or (by == "rank" and extra < len(lengths)):
+        return True
+    last = (view.declared("batch_size") or 1) * max(view.declared("workers") or 1, 1)
     room = len(lengths) * last
     at_the_end = epoch.record[epoch.from_end < last]
     return (
@@ -173,7 +174,11 @@ def _require_no_replacement(view: StreamView, epochs: list[_Epoch]) -> None:
     """Make sure that records do not come twice because they are drawn with replacement."""
     if not view.has("epoch") and view.declared("num_epochs") != 1:
         raise CannotTell("epoch")
-    if view.declared("shuffle") is False or view.declared("replacement") is False:
+    if view.declared("shuffle") is False:
+        return
+    if view.declared("replacement") is False:
+        if is_drawn_with_replacement(view):
+            raise CannotTell("draws without replacement, as declared")
         return
     if view.declared("weights") is not None or view.declared("num_samples") is not None:
         raise CannotTell("replacement")
@@ -195,6 +200,8 @@ def _gaps(view: StreamView, epoch: _Epoch, parts: Integers, by: str) -> Breach |
     world_size = view.declared("world_size") or ranks
     if world_size > ranks or (by == "worker" and ranks > 1):
         return None  # the steps of other ranks lie between
+    if view.filters:
+        return None  # and so may be what a filter left out
     strides = set()
     for part in parts:
         steps = distinct(np.diff(epoch.record[epoch.part == part]))

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from detloader.audits.measures.conditions import UNKNOWN, environment_variable
+from detloader.manifest.arrays import from_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +57,7 @@ class Names:
         """Give the IDs that numbers stand for, as text."""
         if self.texts is None:
             return [str(number) for number in numbers.tolist()]
-        return [str(text) for text in self.texts.take(pa.array(numbers)).to_pylist()]
+        return [str(text) for text in self.texts.take(from_numpy(numbers)).to_pylist()]
 
 
 def name_records(a: StreamView, b: StreamView) -> Names:

@@ -41,6 +41,8 @@ def find_exchange(comparison: Comparison) -> dict[str, JsonValue] | None:
     rows = match_occurrences(*draws)
     if len(rows[0]) < LEAST_SHARED * a.rows:
         return None
+    if _stand_alike(comparison) or not _were_exchanged(comparison):
+        return None
     certain = len(np.unique(draws[0])) >= DISTINCT * a.rows
     if not certain:
         _require_threads(comparison)
@@ -51,6 +53,21 @@ def find_exchange(comparison: Comparison) -> dict[str, JsonValue] | None:
         "shared_draws": len(rows[0]),
         "largest_displacement": int(np.abs(rows[0] - rows[1]).max()),
     }
+
+
+def _stand_alike(comparison: Comparison) -> bool:
+    """Tell whether each rank took the same draws, one after another."""
+    a, b = comparison.a, comparison.b
+    draws = [view.compared["draws"].take(view.delivery_order()) for view in (a, b)]
+    return bool(draws[0].equals(draws[1]).all())
+
+
+def _were_exchanged(comparison: Comparison) -> bool:
+    """Tell whether the draws that left a record are those that came to others."""
+    a, b, alignment = comparison.a, comparison.b, comparison.alignment
+    left = a.compared["draws"].values[alignment.rows_a[comparison.redrawn]]
+    came = b.compared["draws"].values[alignment.rows_b[comparison.redrawn]]
+    return bool(np.isin(came, left).mean() >= LEAST_SHARED)
 
 
 def _require_threads(comparison: Comparison) -> None:

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from detloader.audits.columns import Integers
     from detloader.audits.view import StreamView
 
-__all__ = ["full_epochs", "is_chance", "loss_by_batches", "observed_batch_size"]
+__all__ = [
+    "full_epochs",
+    "is_beginning_of_baseline",
+    "is_chance",
+    "loss_by_batches",
+    "observed_batch_size",
+]
 
 
 def observed_batch_size(view: StreamView) -> int | None:
@@ -57,6 +63,22 @@ def full_epochs(view: StreamView) -> int:
         return min(int(counts.min()), 2) if len(counts) else 0
     rows = tally(view.epoch)[1]
     return len(rows) - int(len(rows) > 1 and rows[-1] < rows[0])
+
+
+def is_beginning_of_baseline(view: StreamView) -> bool:
+    """Tell whether each rank delivers the beginning of what it delivers in the baseline."""
+    baseline = view.baseline
+    if baseline is None or baseline.rows <= view.rows:
+        return False
+    theirs = dict(baseline.by_rank())
+    return all(
+        rank in theirs
+        and np.array_equal(
+            baseline.record.values[theirs[rank]][: len(rows)], view.record.values[rows]
+        )
+        and np.array_equal(baseline.epoch[theirs[rank]][: len(rows)], view.epoch[rows])
+        for rank, rows in view.by_rank()
+    )
 
 
 def is_chance(view: StreamView, size: int, codes: Integers | None, lost: int) -> bool:

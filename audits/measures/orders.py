@@ -8,6 +8,7 @@ import numpy as np
 
 from detloader.audits.integers import are_distinct
 from detloader.audits.measures.mixing import scatter
+from detloader.manifest.arrays import to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ def source_order(view: StreamView) -> npt.NDArray[Any]:
 
     texts: Any = view.record.vocabulary
     table = pa.table({"text": texts, "length": pc.utf8_length(texts)})
-    order = pc.sort_indices(table, [("length", "ascending"), ("text", "ascending")]).to_numpy()
+    order, _ = to_numpy(pc.sort_indices(table, [("length", "ascending"), ("text", "ascending")]))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     ordered: npt.NDArray[Any] = place[view.record.values]

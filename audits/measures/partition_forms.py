@@ -8,12 +8,14 @@ never hit it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from detloader.audits.measures.losses import observed_batch_size
+from detloader.audits.measures.remainders import shape_of
 from detloader.audits.measures.source import is_source_order_of_baseline
 from detloader.audits.measures.statistics import is_impossible
+from detloader.audits.measures.tails import tails
 from detloader.audits.rule import CannotTell
 from detloader.findings import Severity
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
 
 __all__ = ["Parts", "explain_passes"]
+
+MOST_WORKERS = 17
+"""Worker counts below this are tried where none is declared."""
 
 LIKELY = 1e-3
 """Chance of the order, without a dropped tail, at which the declared worker count is believed."""
@@ -60,7 +65,33 @@ def explain_passes(view: StreamView, source: Source, passes: Passes) -> Parts | 
     if passes.in_source_order:
         return _explain_tail(view, passes)
     counts = passes.merge_counts()
-    return _explain_merge(view, passes, counts) if counts else _explain_shuffle(view, passes)
+    if _prove_something(view, passes, counts):
+        return _explain_merge(view, passes, counts)
+    return _explain_shuffle(view, passes)
+
+
+def _prove_something(view: StreamView, passes: Passes, counts: list[int]) -> bool:
+    """Tell whether parts that fit are no accident of how a few workers take turns.
+
+    Any order is a merge of parts of one record; and where batches come from workers in turn,
+    short parts fit in another number than there are workers.
+    """
+    workers = _workers(view)
+    if not counts or workers in counts:
+        return bool(counts) and (counts != [passes.kept] or not _is_shuffled(view))
+    if counts == [passes.kept] or (workers or 0) > 1:
+        return False
+    return workers is not None or not _is_lost_by_batches(view, passes)
+
+
+def _is_lost_by_batches(view: StreamView, passes: Passes) -> bool:
+    """Tell whether batches formed in some number of workers lose as many records."""
+    shape = shape_of(view, passes.size)
+    return shape.drop_remainder is not False and any(
+        tail.explanation == "batches of workers" and tail.lost == passes.tail
+        for workers in range(2, MOST_WORKERS)
+        for tail in tails(replace(shape, workers=workers))
+    )
 
 
 def _explain_merge(view: StreamView, passes: Passes, counts: list[int]) -> Parts | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.integers import are_distinct
 from detloader.audits.measures.conditions import topology_differences
 from detloader.audits.measures.delivery import find_delivery, has_same_records
 from detloader.audits.measures.enumeration import hash_seeds, machines, sorting_between
@@ -68,7 +69,9 @@ def _by_index(a: StreamView, b: StreamView, names: Names) -> Orders | None:
         at_a[0], at_b[0], assume_unique=True, return_indices=True
     )
     orders = Orders("indices", places, at_a[1][first], at_b[1][second])
-    whole = len(places) == len(at_a[0]) == len(at_b[0]) and _is_whole(a, b, len(places))
+    if not (are_distinct(orders.a) and are_distinct(orders.b)):
+        return None  # a record in the place of another: no enumeration
+    whole = len(places) == len(at_a[0]) == len(at_b[0]) and _is_whole(a, b, places)
     same_records = np.array_equal(np.sort(orders.a), np.sort(orders.b))
     if whole:
         return orders if same_records else None  # else records came or went
@@ -76,9 +79,9 @@ def _by_index(a: StreamView, b: StreamView, names: Names) -> Orders | None:
     return orders if np.isin(orders.a[elsewhere], at_b[1]).any() else None
 
 
-def _is_whole(a: StreamView, b: StreamView, places: int) -> bool:
+def _is_whole(a: StreamView, b: StreamView, places: Integers) -> bool:
     sizes = {view.declared("source_size") for view in (a, b)} - {None}
-    return not sizes or sizes == {places}
+    return sizes == {len(places)} if sizes else int(places[-1]) < len(places)
 
 
 def _mapping(keys: Integers, values: Integers) -> tuple[Integers, Integers] | None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.batches import batch_spans
 from detloader.audits.integers import distinct
-from detloader.audits.measures.deliverers import deliverers_of
-from detloader.audits.measures.statistics import is_impossible, log_choose
+from detloader.audits.measures.deliverers import deliverers_of, ranks_as_deliverers
+from detloader.audits.measures.losses import is_beginning_of_baseline
+from detloader.audits.measures.orders import have_one_order
+from detloader.audits.measures.statistics import PLAUSIBLE, is_impossible, log_choose
 from detloader.audits.measures.tails import Shape, Tail, fixed_positions, lengths_of_padding, tails
 from detloader.audits.rule import CannotTell
 
@@ -20,7 +25,11 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
 
 
-__all__ = ["Loss", "find_loss", "find_padding", "places_of_repeats"]
+__all__ = ["Loss", "find_loss", "find_padding", "places_of_repeats", "shape_of"]
+
+
+UNLIKELY = 1e-2
+"""Chance of the same loss in each epoch below which no remainder, declared to be kept, is meant."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -33,6 +42,25 @@ class Loss:
     fixed: bool
 
 
+def shape_of(view: StreamView, size: int) -> Shape:
+    """Gather what decides how many records an epoch of a run loses."""
+    batch_size = view.declared("batch_size")
+    if batch_size is None and "batch" in view.compared:
+        order = np.lexsort((view.position, view.rank))
+        first, last = batch_spans(view, order)
+        batch_size = int((last - first).max())
+    workers = view.declared("workers")
+    if workers is None and view.has("worker"):
+        workers = len(np.unique(view.column("worker").values))
+    return Shape(
+        size=size,
+        batch_size=batch_size,
+        ranks=view.ranks,
+        workers=workers or 0,
+        drop_remainder=view.declared("drop_remainder"),
+    )
+
+
 def find_loss(census: Census, shape: Shape, known: Known) -> Loss | None:
     """Find the epochs that lost a remainder, in the plainest way that explains one of them."""
     lossy = [epoch for epoch in census.epochs if census.lost(epoch) > 0 and epoch.distinct]
@@ -40,13 +68,15 @@ def find_loss(census: Census, shape: Shape, known: Known) -> Loss | None:
     if not lossy:
         return None
     never = census.never() if len(lossy) == len(census.epochs) else np.zeros(0, np.int64)
-    fixed = len(lossy) > 1 and len(never) > 0 and _is_no_chance(census, lossy, never)
+    log_chance = _log_chance_of_never(census, lossy, never)
+    undeclared = shape.drop_remainder is False
+    unlikely = log_chance < math.log(UNLIKELY if undeclared else PLAUSIBLE)
     for tail in (*tails(shape), *_across_epochs(census, shape)):
         epochs = [epoch for epoch in lossy if _fits(census, shape, tail, epoch)]
         if epochs == census.epochs[-1:] and _is_early_stop(census, shape, tail):
             continue
-        if epochs and not (fixed and not _is_a_tail(census, shape, tail, never)):
-            return Loss(tail, epochs, never, fixed)
+        if epochs and (not unlikely or _is_a_tail(census, shape, tail, never)):
+            return Loss(tail, epochs, never, is_impossible(log_chance))
     return None
 
 
@@ -57,12 +87,17 @@ def _is_known(census: Census, epoch: EpochCount, known: Known) -> bool:
     )
 
 
-def _is_no_chance(census: Census, lossy: list[EpochCount], never: Integers) -> bool:
-    """Tell whether a shuffled remainder would not leave out the same records every time."""
-    if census.view.declared("shuffle") is False:
-        return True
+def _log_chance_of_never(census: Census, lossy: list[EpochCount], never: Integers) -> float:
+    """Give the logarithm of the chance that a remainder leaves out the same records every time."""
+    if len(lossy) < 2 or not len(never):  # noqa: PLR2004
+        return 0.0
+    if census.view.declared("shuffle") is False or _is_in_source_order(census, lossy[0]):
+        return -math.inf
+    rows = {epoch.epoch: epoch.rows for epoch in census.epochs}
+    if have_one_order(census.view, rows, ranks_as_deliverers(census.view)):
+        return 0.0  # that one order comes again is another fault
     each = sum(float(np.log(census.lost(epoch) / census.size)) for epoch in lossy)
-    return is_impossible(log_choose(census.size, len(never)) + len(never) * each)
+    return log_choose(census.size, len(never)) + len(never) * each
 
 
 def _across_epochs(census: Census, shape: Shape) -> list[Tail]:
@@ -89,6 +124,8 @@ def _fits(census: Census, shape: Shape, tail: Tail, epoch: EpochCount) -> bool:
         return False
     if tail.explanation == "workers" and not _is_even_deal(mine):
         return False
+    if tail.explanation == "batches of workers" and not _is_dealt_to_workers(census, epoch):
+        return False
     return census.view.declared("shuffle") is not False or _is_a_tail(
         census, shape, tail, epoch.missing
     )
@@ -99,17 +136,33 @@ def _is_early_stop(census: Census, shape: Shape, tail: Tail) -> bool:
     view, last = census.view, census.epochs[-1]
     if view.declared("purpose") == "eval" or tail.lost <= shape.loss_of_one_batcher:
         return False
-    if len(census.epochs) > 1:
+    if len(census.epochs) > 1 or is_beginning_of_baseline(view):
         return True
     whole = _whole_epoch(census)
     if tail.explanation == "ranks" and whole is not None:
         return False
     if view.declared("shuffle") is False and census.source is not None:
-        return np.array_equal(census.keys[last.rows], np.arange(len(last.rows)))
+        return _is_a_beginning(census, last)
     if whole is not None:
         records = view.record.values[last.rows]
         return np.array_equal(records, whole[: len(records)])
     raise CannotTell("a further epoch, for this one may have been left before its end")
+
+
+def _is_a_beginning(census: Census, epoch: EpochCount) -> bool:
+    """Tell whether an unshuffled epoch is the source's beginning, or that of the ranks' parts."""
+    keys = census.keys[epoch.rows]
+    if census.view.ranks == 1:
+        return np.array_equal(keys, np.arange(len(keys)))
+    return _is_in_source_order(census, epoch)
+
+
+def _is_in_source_order(census: Census, epoch: EpochCount) -> bool:
+    """Tell whether each rank delivers an epoch in the source's order, where that is known."""
+    if census.source is None or census.view.declared("shuffle"):
+        return False
+    keys, mine = census.keys[epoch.rows], census.view.take(epoch.rows)
+    return all(bool((np.diff(keys[rows]) > 0).all()) for _, rows in mine.by_rank())
 
 
 def _whole_epoch(census: Census) -> Integers | None:
@@ -127,12 +180,27 @@ def _is_even_deal(view: StreamView) -> bool:
     return len(np.unique(np.bincount(deliverers_of(view).of_row))) == 1
 
 
+def _is_dealt_to_workers(census: Census, epoch: EpochCount) -> bool:
+    """Tell whether each worker has every n-th record or a slice, where that can be seen."""
+    view = census.view.take(epoch.rows)
+    if not view.has("worker") or view.ranks > 1 or census.source is None:
+        return True
+    if view.declared("shuffle") is not False:
+        return True
+    deliverers, keys = deliverers_of(view), census.keys[epoch.rows]
+    shares = [keys[deliverers.of_row == worker] for worker in range(len(deliverers))]
+    slices = sorted((int(share.min()), int(share.max())) for share in shares if len(share))
+    strided = all(len(distinct(share % len(shares))) <= 1 for share in shares)
+    return strided or all(one[1] < other[0] for one, other in itertools.pairwise(slices))
+
+
 def _is_a_tail(census: Census, shape: Shape, tail: Tail, missing: Integers) -> bool:
     """Tell whether records are what the tail loses without a shuffle, as far as this is known."""
     if census.source is None:
         return census.view.declared("shuffle") is False
-    if shape.ranks > 1:  # how ranks and workers deal is not known
-        return True
+    shuffled = census.view.declared("shuffle") is not False
+    if shape.ranks > 1 and tail.explanation == "batches of workers" and not shuffled:
+        return True  # how both deal is not known
     return any(bool(np.isin(missing, lost).all()) for lost in fixed_positions(shape, tail))
 
 

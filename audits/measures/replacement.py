@@ -20,11 +20,17 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
 
 
-__all__ = ["check_replacement"]
+__all__ = ["check_replacement", "is_drawn_with_replacement"]
 
 
-REPEATED = 0.2
-"""Share of rows that repeat a record from which on it is no slip, but replacement."""
+SLIPS = 0.05
+"""Share of rows up to which repeated records may be slips."""
+
+MOSTLY = 0.5
+"""Share of the repeats that replacement would make from which on it is taken for one."""
+
+SOME = 0.25
+"""The same share among the rows of single workers, which are fewer."""
 
 
 def check_replacement(view: StreamView, known: Known) -> list[Fault]:
@@ -77,10 +83,9 @@ def _check_that_none_repeats(view: StreamView) -> Fault | None:
         raise CannotTell("epoch")
     if (view.declared("workers") or 0) > 1 and not view.has("worker"):
         raise CannotTell("worker")
-    sequences = _sequences(view, deliverers_of(view).of_row)
-    repeated = sum(len(sequence) - len(np.unique(sequence)) for sequence in sequences)
-    if repeated < REPEATED * view.rows or _all_come_alike(sequences):
+    if not is_drawn_with_replacement(view):
         return None
+    repeated = sum(map(_repeats, _sequences(view, view.rank)))
     return Fault(
         severity=Severity.FAIL,
         message=f"{repeated} of {view.rows} rows repeat a record of their epoch, though draws "
@@ -91,11 +96,47 @@ def _check_that_none_repeats(view: StreamView) -> Fault | None:
     )
 
 
+def is_drawn_with_replacement(view: StreamView) -> bool:
+    """Tell whether records repeat within an epoch as draws with replacement repeat them.
+
+    Each rank repeats some about as often as draws would, and so do its workers: where these
+    only have records in common, they overlap.
+
+    Raises:
+        CannotTell: which of the declared workers delivered what is unknown.
+    """
+    size = int(view.declared("source_size") or len(np.unique(view.record.values)))
+    by_rank = _sequences(view, view.rank)
+    by_worker = _sequences(view, deliverers_of(view).of_row) if view.has("worker") else by_rank
+    repeated = sum(map(_repeats, by_rank))
+    if repeated <= max(SLIPS * view.rows, MOSTLY * _expected(by_rank, size)):
+        return False
+    if _all_come_alike(by_rank) or _all_come_alike(by_worker):
+        return False
+    if (view.declared("workers") or 0) > 1 and not view.has("worker"):
+        raise CannotTell("worker")
+    return sum(map(_repeats, by_worker)) > SOME * _expected(by_worker, size)
+
+
+def _expected(sequences: list[Integers], size: int) -> float:
+    """Give how many rows of sequences drawn with replacement would repeat a record."""
+    if size < 2:  # noqa: PLR2004
+        return float(sum(len(sequence) - 1 for sequence in sequences))
+    other = math.log1p(-1 / size)
+    return sum(len(each) + size * math.expm1(len(each) * other) for each in sequences)
+
+
+def _repeats(sequence: Integers) -> int:
+    return len(sequence) - len(np.unique(sequence))
+
+
 def _sequences(view: StreamView, labels: Integers) -> list[Integers]:
     """Give the records of each epoch of each rank or worker, in delivery order."""
     order = np.lexsort((view.position, labels, view.epoch))
     starts = (np.diff(labels[order]) != 0) | (np.diff(view.epoch[order]) != 0)
-    return np.split(view.record.values[order], np.flatnonzero(starts) + 1)
+    # What was asked for is what the sampler drew; what came instead is another fault.
+    record = view.as_records("asked" if view.has("asked") else "record").values
+    return np.split(record[order], np.flatnonzero(starts) + 1)
 
 
 def _all_come_alike(sequences: list[Integers]) -> bool:

@@ -1,4 +1,4 @@
-"""Shares that records have of a stream, held against those that were meant."""
+"""Shares that records have of a stream, held against those that were meant, and the chances."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.measures.statistics import PLAUSIBLE, is_impossible
-from detloader.audits.measures.weighted import groups_of
+from detloader.audits.measures.statistics import PLAUSIBLE, chance_of_shares, is_impossible
 from detloader.order.interleave import oversampling
 
 if TYPE_CHECKING:
@@ -17,7 +16,44 @@ if TYPE_CHECKING:
     from detloader.audits.measures.weighted import Draws
     from detloader.findings import JsonValue
 
-__all__ = ["chance_of_counts", "furthest_off", "never_drawn", "other_weights", "show_shares"]
+__all__ = [
+    "SHOWN",
+    "chance_of_counts",
+    "chance_of_groups",
+    "furthest_off",
+    "groups_of",
+    "never_drawn",
+    "other_weights",
+    "show_shares",
+]
+
+GROUPS = 10
+"""Groups of records of like weight that are tested."""
+
+SHOWN = 20
+"""Records that the evidence names."""
+
+
+def groups_of(draws: Draws) -> tuple[list[Integers], list[Integers]]:
+    """Group records of equal or similar weight, and neighbours in the source."""
+    records = np.arange(len(draws.weights))
+    return _by_weight(draws), np.array_split(records, min(GROUPS, len(records)))
+
+
+def _by_weight(draws: Draws) -> list[Integers]:
+    order = np.argsort(draws.weights, kind="stable")
+    borders = np.flatnonzero(np.diff(draws.weights[order])) + 1
+    if len(borders) < GROUPS:
+        return np.split(order, borders)
+    return np.array_split(order, GROUPS)
+
+
+def chance_of_groups(
+    draws: Draws, groups: list[Integers], shares: npt.NDArray[np.float64]
+) -> float:
+    """Give the chance of counts so far from shares, tested group by group."""
+    counts = np.array([draws.counts[group].sum() for group in groups])
+    return chance_of_shares(counts, np.array([shares[group].sum() for group in groups]))
 
 
 def furthest_off(draws: Draws) -> tuple[int, float]:
@@ -46,9 +82,9 @@ def never_drawn(draws: Draws) -> Flags:
     return never
 
 
-def show_shares(draws: Draws, most: int) -> list[JsonValue]:
+def show_shares(draws: Draws) -> list[JsonValue]:
     """List records with both shares, those that are furthest off first."""
-    order = np.argsort(-_distance(draws), kind="stable")[:most]
+    order = np.argsort(-_distance(draws), kind="stable")[:SHOWN]
     return [
         {
             "record": draws.names[place],

@@ -102,7 +102,9 @@ def _within(values: Integers, size: int) -> bool:
 def baseline_source(view: StreamView) -> Source | None:
     """Place rows by a baseline that was declared to be in source order; None without one."""
     baseline = view.baseline
-    if baseline is None or baseline.declared("shuffle") is not False or not baseline.complete:
+    if baseline is None or not baseline.rows or baseline.ranks > 1:
+        return None  # how ranks share the source is not known
+    if baseline.declared("shuffle") is not False or not baseline.complete:
         return None
     order = next(rows for _, rows in baseline.by_epoch())
     codes = baseline.record.values[order]
@@ -117,7 +119,7 @@ def baseline_source(view: StreamView) -> Source | None:
 
 def is_source_order_of_baseline(view: StreamView, source: Source) -> bool:
     """Tell whether the baseline's first epoch is the source, in its order."""
-    if view.baseline is None:
+    if view.baseline is None or not view.baseline.rows:
         return False
     first = next(rows for _, rows in view.baseline.by_epoch())
     return np.array_equal(view.baseline.record.values[first], source.codes)

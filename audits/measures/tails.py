@@ -53,7 +53,7 @@ class Tail:
         explanation: its name.
         lost: records lost in an epoch.
         cause: what the loader does, in a sentence.
-        parts: records that each part (worker of a rank) loses; empty where no part is known.
+        parts: records that each part (rank, or worker of a rank) loses; empty where there is none.
     """
 
     explanation: str
@@ -100,7 +100,10 @@ def _of_batches(shape: Shape, batch: int) -> Iterator[Tail]:
     yield Tail("batches of ranks", shape.size % (batch * ranks), cause)
     each = tuple(length % batch for length in _deal(shape.size, ranks))
     yield Tail(
-        "batches of ranks", sum(each), f"Each rank drops its last batch of fewer than {batch}."
+        "batches of ranks",
+        sum(each),
+        f"Each rank drops its last batch of fewer than {batch}.",
+        each,
     )
 
 

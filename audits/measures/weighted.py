@@ -1,4 +1,4 @@
-"""Draws by weight: what was declared, what came, and how likely that is."""
+"""Draws by weight: what was declared, and what came."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.integers import are_distinct
-from detloader.audits.measures.statistics import chance_of_shares
 from detloader.audits.rule import CannotTell
 
 if TYPE_CHECKING:
@@ -16,26 +15,9 @@ if TYPE_CHECKING:
 
     from detloader.audits.columns import Integers
     from detloader.audits.view import StreamView
-    from detloader.findings import JsonValue, RecordId
+    from detloader.findings import RecordId
 
-__all__ = [
-    "SHOWN",
-    "Draws",
-    "chance",
-    "collect_draws",
-    "groups_of",
-    "largest_ratio",
-    "place_weights",
-    "read_weights",
-    "show_draws",
-    "without",
-]
-
-GROUPS = 10
-"""Groups of records of like weight that are tested."""
-
-SHOWN = 20
-"""Records that the evidence names."""
+__all__ = ["Draws", "collect_draws", "place_weights", "read_weights", "without"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -141,54 +123,3 @@ def without(view: StreamView, draws: Draws, missing: Integers | None) -> Draws:
         weights=weights / weights.sum(),
         counts=draws.counts[kept],
     )
-
-
-def groups_of(draws: Draws) -> tuple[list[Integers], list[Integers]]:
-    """Group records of equal or similar weight, and neighbours in the source."""
-    records = np.arange(len(draws.weights))
-    return _pool(draws), np.array_split(records, min(GROUPS, len(records)))
-
-
-def _pool(draws: Draws) -> list[Integers]:
-    order = np.argsort(draws.weights, kind="stable")
-    ordered = draws.weights[order]
-    borders = np.flatnonzero(np.diff(ordered)) + 1
-    if len(borders) < GROUPS:
-        return np.split(order, borders)
-    return np.array_split(order, GROUPS)
-
-
-def chance(draws: Draws, pools: list[Integers], shares: npt.NDArray[np.float64]) -> float:
-    """Give the chance of counts so far from shares, tested pool by pool."""
-    counts = np.array([draws.counts[pool].sum() for pool in pools])
-    return chance_of_shares(counts, np.array([shares[pool].sum() for pool in pools]))
-
-
-def largest_ratio(draws: Draws) -> tuple[int, float]:
-    """Give the record whose shares are furthest apart, and their ratio."""
-    came = (draws.counts > 0) & (draws.weights > 0)
-    if not came.any():
-        return 0, 1.0
-    distance = np.abs(
-        np.log(draws.realised, out=np.zeros(len(came)), where=came)
-        - np.log(draws.weights, out=np.zeros(len(came)), where=came)
-    )
-    worst = int(np.argmax(np.where(came, distance, -1)))
-    return worst, float(np.exp(distance[worst]))
-
-
-def show_draws(draws: Draws) -> dict[str, JsonValue]:
-    """Give the evidence that every finding about weights has."""
-    furthest = np.argsort(-np.abs(draws.realised - draws.weights), kind="stable")[:SHOWN]
-    return {
-        "draws": draws.rows,
-        "records": [
-            {
-                "record": draws.names[place],
-                "declared": float(draws.weights[place]),
-                "realised": float(draws.realised[place]),
-            }
-            for place in furthest
-        ],
-        "effect": largest_ratio(draws)[1],
-    }

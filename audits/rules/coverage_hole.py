@@ -37,7 +37,8 @@ Needs `asked`, or a complete run with `source_size` or a baseline. Silent about 
 a declared `drop_remainder` can lose in each epoch, unless the same records are lost in
 so many shuffled epochs that chance is excluded; about runs that draw with replacement,
 where chance may leave a record out; about declared filters; and about a last epoch
-that is cut short. One shuffled epoch alone may have been stopped early: cannot tell.
+that is cut short. One epoch alone may have been stopped early: it is silent about the
+beginning of the source or of the baseline, and cannot tell of a shuffled one.
 
 ## Seen in
 
@@ -52,7 +53,8 @@ import numpy as np
 
 from detloader.audits.confirm import show
 from detloader.audits.integers import distinct, lacking
-from detloader.audits.measures.holes import SHOWN, find_hole, is_explained
+from detloader.audits.measures.excuses import is_explained
+from detloader.audits.measures.holes import SHOWN, find_hole
 from detloader.audits.measures.source import without_padding
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity

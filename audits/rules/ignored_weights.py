@@ -4,7 +4,7 @@
 
 A run that declares a weight for each record and draws all records alike: with
 replacement at equal rates, or each of them once an epoch. Also a record of
-weight zero that comes, and weights that cannot belong to the records at all.
+weight zero that comes.
 
 ## Why it hurts
 
@@ -30,7 +30,7 @@ replace the sampler in distributed training.
 - `draws`: rows that were judged; sequences that repeat as a whole count once.
 - `records`: record, declared share and realised share, 20 at most, those that are
   furthest apart first.
-- `effect`: the largest ratio between a declared and a realised share.
+- `effect`: the ratio of both shares of the record that is furthest off.
 - `p_declared`, `p_uniform`: chance of counts so far off, under the declared weights
   and under equal ones. Absent where no statistics were needed.
 - `zero_weight_drawn`: IDs of records of weight zero that came, 20 at most.
@@ -38,7 +38,8 @@ replace the sampler in distributed training.
 ## Limits
 
 Needs `weights`; a list needs integer IDs that are source positions, or `index`.
-Equal weights cannot be ignored. A run in which every record comes once needs
+Equal weights cannot be ignored; weights that are not one for each record are
+another fault (`sampling-distribution`). A run in which every record comes once needs
 `replacement` true, for without replacement weights move the order alone. Needs
 enough draws to refute the declared weights at 1e-8; where equal weights are as
 implausible, something else is wrong and this rule is silent.
@@ -57,6 +58,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.confirm import show
+from detloader.audits.measures.shares import (
+    SHOWN,
+    chance_of_groups,
+    furthest_off,
+    groups_of,
+    show_shares,
+)
 from detloader.audits.measures.source import without_padding
 from detloader.audits.measures.statistics import (
     ALPHA,
@@ -65,26 +73,18 @@ from detloader.audits.measures.statistics import (
     is_impossible,
 )
 from detloader.audits.measures.weighted import (
-    SHOWN,
-    chance,
     collect_draws,
-    groups_of,
-    largest_ratio,
     read_weights,
-    show_draws,
     without,
 )
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from detloader.audits.columns import Integers
     from detloader.audits.measures.weighted import Draws
     from detloader.audits.rule import Known
     from detloader.audits.view import StreamView
-    from detloader.findings import JsonValue, RecordId
+    from detloader.findings import JsonValue
 
 __all__ = ["EXAMPLE", "STAGE", "check_run"]
 
@@ -102,8 +102,8 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
     view.require("weights")
     rows = without_padding(view)
     weights, names, places = read_weights(rows)
-    if len(names) < int(view.declared("source_size") or 0):
-        return _misapplied(view, weights, names, places)
+    if len(names) != int(view.declared("source_size") or len(names)):
+        raise CannotTell("a weight for each record")
     if len(np.unique(weights)) < 2 or not len(places):  # noqa: PLR2004
         return []
     draws = collect_draws(rows, weights, names, places)
@@ -115,25 +115,10 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
     return _judge_rates(view, kept) if kept.repeats else _judge_permutation(view, kept)
 
 
-def _misapplied(
-    view: StreamView, weights: npt.NDArray[np.float64], names: list[RecordId], places: Integers
-) -> list[Fault]:
-    """Judge weights that are fewer than the records: only those that have one may come."""
-    size = int(view.declared("source_size"))
-    chance = len(places) * math.log(len(weights) / size)
-    if view.declared("replacement") is not True or not is_impossible(chance):
-        raise CannotTell("a weight for each record")
-    draws = collect_draws(view, weights, names, places)
-    return [
-        Fault(
-            severity=Severity.FAIL,
-            message=f"{len(weights)} weights are declared for {size} records, "
-            f"and the other {size - len(weights)} records never come.",
-            cause="The weights are not those of records (perhaps of classes), "
-            "and are used as if they were.",
-            evidence=show_draws(draws),
-        )
-    ]
+def _show(draws: Draws) -> dict[str, JsonValue]:
+    """Give the evidence that every finding has."""
+    effect = furthest_off(draws)[1]
+    return {"draws": draws.rows, "records": show_shares(draws), "effect": effect}
 
 
 def _zero_drawn(view: StreamView, draws: Draws, drawn: list[int]) -> Fault:
@@ -143,7 +128,7 @@ def _zero_drawn(view: StreamView, draws: Draws, drawn: list[int]) -> Fault:
         view,
         f"Records of weight zero come: {', '.join(map(str, named[:5]))}, in {rows} of "
         f"{draws.rows} rows.",
-        show_draws(draws) | {"zero_weight_drawn": [*named]},
+        _show(draws) | {"zero_weight_drawn": [*named]},
     )
 
 
@@ -164,7 +149,7 @@ def _judge_permutation(view: StreamView, draws: Draws) -> list[Fault]:
             view,
             f"No record comes twice in an epoch, in {draws.rows} rows: draws by these weights, "
             "with replacement, would repeat records.",
-            show_draws(draws) | {"p_declared": math.exp(log_chance)},
+            _show(draws) | {"p_declared": math.exp(log_chance)},
         )
     ]
 
@@ -173,22 +158,24 @@ def _judge_rates(view: StreamView, draws: Draws) -> list[Fault]:
     """Judge how often records come."""
     by_weight, by_place = groups_of(draws)
     equal = np.full(len(draws.weights), 1 / len(draws.weights))
-    p_declared = chance(draws, by_weight, draws.weights)
-    p_uniform = min(1.0, 2 * min(chance(draws, pool, equal) for pool in (by_weight, by_place)))
+    p_declared = chance_of_groups(draws, by_weight, draws.weights)
+    p_uniform = min(
+        1.0, 2 * min(chance_of_groups(draws, pool, equal) for pool in (by_weight, by_place))
+    )
     if p_declared >= ALPHA:
         if p_uniform >= ALPHA:
             raise CannotTell(f"more rows than {draws.rows}")
         return []
     if p_uniform < PLAUSIBLE:
         return []
-    worst, ratio = largest_ratio(draws)
+    worst, ratio = furthest_off(draws)
     return [
         _fault(
             view,
             f"Weights have no effect: all {len(draws.names)} records come at equal rates in "
             f"{draws.rows} rows. Record {draws.names[worst]} has {draws.realised[worst]:.1%} of "
             f"them where {draws.weights[worst]:.1%} are declared, {ratio:.3g} times off.",
-            show_draws(draws) | {"p_declared": p_declared, "p_uniform": p_uniform},
+            _show(draws) | {"p_declared": p_declared, "p_uniform": p_uniform},
         )
     ]
 

@@ -20,8 +20,8 @@ Ten records over four workers: parts of two, and 8 and 9 are dropped:
 
 ## How to mend it
 
-Use one global schedule: `create_interleaved_dataset_from_generator` of detloader,
-or `StreamMode.GLOBAL`. Where a frozen experiment has to be replayed as it was, keep
+Use one global schedule, drawn before anything is shared out: `random_id_generator` or
+`to_grain` of detloader. Where a frozen experiment has to be replayed as it was, keep
 the worker count.
 
 ## Evidence
@@ -39,8 +39,10 @@ the worker count.
 Needs source positions: `source_size` with integer IDs or `index`, or a baseline in
 source order. In source order with the tail missing, one worker fits as well: it
 speaks, as undecidable, only where the declared worker count explains the tail and no
-batch does. Parts of one record prove nothing: it speaks, as undecidable, only where the
-declared worker count fits. A dropped last batch that explains the same count makes it
+batch does. Parts of one record prove nothing: it speaks, as undecidable, only where no
+shuffle is meant and the declared worker count fits. Parts in another number than several
+declared workers are no parts, for batches that workers form in turn look alike.
+A dropped last batch that explains the same count makes it
 undecidable, unless chance cannot have made the merge. Where a shuffle may be meant, the
 passes together must be longer than chance explains. Without a dropped tail it needs a
 baseline in source order, and parts that truly interleave.

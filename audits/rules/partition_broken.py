@@ -39,7 +39,9 @@ declared: `config.replication` says how many of them form one group.
 Needs `rank` or `worker`, and `epoch` unless one epoch is declared. Silent where
 `replacement` is declared true, where rows are marked as padding, where fewer
 records repeat at the very end than there are parts (a sampler evens out its
-ranks), and where `config.replication` or `config.repeats` covers it. Where
+ranks), where records repeat as draws with replacement repeat them, though none is
+declared (`sampling-distribution`), and where `config.replication` or
+`config.repeats` covers it. Where
 replacement is undeclared, it is taken for none if the parts of a shuffled run are
 free of repeats and chance would hardly leave them so; else it cannot tell.
 
@@ -55,6 +57,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.integers import lacking
 from detloader.audits.measures.dealing import find_breaches
 from detloader.audits.measures.source import without_padding
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
@@ -116,9 +119,16 @@ def _judge(view: StreamView, by: str, rank: int | None, known: Known) -> list[Fa
     breaches = find_breaches(view, by)
     if not breaches:
         return []
-    never = functools.reduce(np.intersect1d, [breach.never for breach in breaches])
-    known.missing = never if known.missing is None else np.union1d(known.missing, never)
+    _explain_missing(view, breaches, known)
     return [_fault(view, by, rank, breaches)]
+
+
+def _explain_missing(view: StreamView, breaches: list[Breach], known: Known) -> None:
+    """Note that what no part delivers does not come."""
+    never = functools.reduce(np.intersect1d, [breach.never for breach in breaches])
+    if view.baseline is not None:
+        never = np.union1d(never, lacking(view.baseline.record.values, view.record.values))
+    known.missing = never if known.missing is None else np.union1d(known.missing, never)
 
 
 def _fault(view: StreamView, by: str, rank: int | None, breaches: list[Breach]) -> Fault:

@@ -57,6 +57,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from detloader.audits.confirm import record_again
 from detloader.audits.measures.conditions import (
     equal_conditions,
     is_unexplained,
@@ -67,7 +68,7 @@ from detloader.audits.measures.conditions import (
 from detloader.audits.measures.delivery import displacements, find_delivery, has_same_records
 from detloader.audits.measures.exchange import find_exchange
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
-from detloader.findings import Severity
+from detloader.findings import Severity, Verdict
 
 if TYPE_CHECKING:
     from detloader.audits.compare import Comparison
@@ -110,7 +111,9 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
 
 def _delivery(comparison: Comparison) -> dict[str, JsonValue] | None:
     found = find_delivery(comparison)
-    if found is None:
+    if found is None or comparison.verdict is Verdict.REGROUPED:
+        return None
+    if found.trace == "displacement" and _changes_ranks(comparison):
         return None
     if found.trace == "displacement" and not _is_parallel(comparison):
         raise CannotTell("shard, threads or workers")
@@ -122,6 +125,12 @@ def _delivery(comparison: Comparison) -> dict[str, JsonValue] | None:
         "log10_chance": round(found.log_chance / math.log(10), 1),
     }
     return {**evidence, "groups": found.groups} if found.groups else evidence
+
+
+def _changes_ranks(comparison: Comparison) -> bool:
+    """Tell whether records come from other ranks: readers race inside one process."""
+    a, b, alignment = comparison.a, comparison.b, comparison.alignment
+    return bool((a.rank[alignment.rows_a] != b.rank[alignment.rows_b]).any())
 
 
 def _is_parallel(comparison: Comparison) -> bool:
@@ -147,7 +156,7 @@ def _fault(comparison: Comparison, evidence: dict[str, JsonValue]) -> Fault:
         if evidence["what"] == "order"
         else "Readers share one generator and take from it in the order in which they come.",
         evidence=evidence,
-        confirm=f"detloader replay {b.path}",
+        confirm=record_again(b.path, b.stream),
     )
 
 

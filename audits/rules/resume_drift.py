@@ -152,7 +152,6 @@ def _fault(whole: StreamView, resumed: StreamView, jump: Jump, ranks: list[int])
         message=_message(evidence),
         cause=CAUSES[kind],
         evidence=evidence,
-        confirm=f"detloader replay {whole.path} --vary restart={jump.restart}",
     )
 
 

@@ -49,19 +49,26 @@ iterator and so advances the seed of the next epoch.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.confirm import record_again
+from detloader.audits.integers import tally
+from detloader.audits.measures.added import without_added_rows
 from detloader.audits.measures.conditions import (
     equal_conditions,
     is_resumed,
     is_unexplained,
+    require_equal_seeds,
     require_no_other,
     topology_differences,
     version_differences,
 )
 from detloader.audits.measures.parting import find_parting
+from detloader.audits.measures.repeats import find_repeats
+from detloader.audits.measures.statistics import is_impossible
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
@@ -96,9 +103,14 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
         return []
     if not (a.has("epoch") and b.has("epoch")):
         raise CannotTell("epoch")
+    comparison = without_added_rows(comparison)
     parting = find_parting(comparison)
     if parting is None or _enters_alike(comparison, parting):
         return []
+    if parting.what == "draws" and (_repeats_draws(a) or _repeats_draws(b)):
+        return []  # its draws begin again, which is another fault
+    if not _is_no_chance(comparison, parting):
+        require_equal_seeds(a.stream, b.stream, random=True)
     others = [*topology_differences(a.stream, b.stream), *version_differences(a.stream, b.stream)]
     require_no_other(a.stream, b.stream, "what else drew", others)
     return [_fault(comparison, parting)]
@@ -107,6 +119,22 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
 def _enters_alike(comparison: Comparison, parting: Parting) -> bool:
     states = _states(comparison, "rng_in", parting.first)
     return states is not None and states[0] == states[1]
+
+
+def _is_no_chance(comparison: Comparison, parting: Parting) -> bool:
+    """Tell whether two shuffles by different seeds would not begin so much alike."""
+    if parting.offset is not None:
+        return True
+    before = comparison.a.epoch[comparison.a.epoch < parting.first]
+    if parting.what == "draws":
+        return is_impossible(-len(before) * math.log(2))
+    return is_impossible(-sum(math.lgamma(rows + 1) for rows in tally(before)[1].tolist()))
+
+
+def _repeats_draws(view: StreamView) -> bool:
+    epochs = dict(view.by_epoch())
+    names = [name for name in view.compared if name.startswith("draws")]
+    return any(find_repeats(view, name, epochs).repeats for name in names)
 
 
 def _states(comparison: Comparison, name: str, epoch: int) -> list[JsonValue] | None:
@@ -140,7 +168,7 @@ def _fault(comparison: Comparison, parting: Parting) -> Fault:
         message=_message(parting),
         cause="Something else, such as a validation pass or a probe, draws from the shared stream.",
         evidence=evidence,
-        confirm=f"detloader replay {comparison.b.path}",
+        confirm=record_again(comparison.b.path, comparison.b.stream),
     )
 
 

@@ -64,6 +64,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.confirm import record_again, show
+from detloader.audits.integers import lacking
 from detloader.audits.measures.replacement import check_replacement
 from detloader.audits.measures.schedules import (
     chance_of_homogeneity,
@@ -72,8 +73,11 @@ from detloader.audits.measures.schedules import (
     schedules_of,
 )
 from detloader.audits.measures.shares import (
+    SHOWN,
     chance_of_counts,
+    chance_of_groups,
     furthest_off,
+    groups_of,
     never_drawn,
     other_weights,
     show_shares,
@@ -85,10 +89,7 @@ from detloader.audits.measures.statistics import (
     is_impossible,
 )
 from detloader.audits.measures.weighted import (
-    SHOWN,
-    chance,
     collect_draws,
-    groups_of,
     place_weights,
     without,
 )
@@ -96,12 +97,13 @@ from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
 if TYPE_CHECKING:
+    from detloader.audits.columns import Integers
     from detloader.audits.compare import Comparison
     from detloader.audits.measures.schedules import Schedules
     from detloader.audits.measures.weighted import Draws
     from detloader.audits.rule import Known
     from detloader.audits.view import StreamView
-    from detloader.findings import JsonValue
+    from detloader.findings import JsonValue, RecordId
 
 
 __all__ = ["EXAMPLE", "STAGE", "check_run", "compare_runs"]
@@ -145,6 +147,7 @@ def _check_weights(view: StreamView, known: Known) -> list[Fault]:
     size = int(view.declared("source_size") or 0)
     too_few = isinstance(view.declared("weights"), list) and len(weights) < size
     if unweighted or too_few or len(weights) > size > 0:
+        _explain_missing(view, np.arange(len(weights), size), known)
         return _judge_length(view, len(weights), size, unweighted)
     draws = without(view, collect_draws(view, weights, names, places), known.missing)
     if _are_ignored(draws):
@@ -154,16 +157,16 @@ def _check_weights(view: StreamView, known: Known) -> list[Fault]:
     p_declared = chance_of_counts(draws, draws.weights)
     if p_declared >= ALPHA:
         return []
-    _explain_missing(view, draws, known)
+    gone = [name for name, count in zip(draws.names, draws.counts, strict=True) if not count]
+    _explain_missing(view, gone, known)
     return [_fault_of_weights(view, draws, p_declared)]
 
 
-def _explain_missing(view: StreamView, draws: Draws, known: Known) -> None:
-    """Note that records which other weights leave out do not come, where codes are positions."""
+def _explain_missing(view: StreamView, gone: list[RecordId] | Integers, known: Known) -> None:
+    """Note that the weights leave records out, where codes are positions."""
     if view.record.vocabulary is not None or view.has("index"):
         return
-    gone = [name for name, count in zip(draws.names, draws.counts, strict=True) if not count]
-    missing = np.array(gone, np.int64)
+    missing = lacking(np.array(gone, np.int64), view.record.values)
     known.missing = missing if known.missing is None else np.union1d(known.missing, missing)
 
 
@@ -175,16 +178,12 @@ def _are_ignored(draws: Draws) -> bool:
         return True
     equal = np.full(len(draws.names), 1 / len(draws.names))
     groups = groups_of(draws)
-    p_uniform = len(groups) * min(chance(draws, group, equal) for group in groups)
-    return chance(draws, groups[0], draws.weights) < ALPHA and p_uniform >= PLAUSIBLE
+    p_uniform = len(groups) * min(chance_of_groups(draws, group, equal) for group in groups)
+    return chance_of_groups(draws, groups[0], draws.weights) < ALPHA and p_uniform >= PLAUSIBLE
 
 
 def _judge_length(view: StreamView, weights: int, size: int, unweighted: int) -> list[Fault]:
     """Judge weights that are not one for each record."""
-    if not unweighted and weights < size:
-        log_chance = view.rows * math.log(weights / size)
-        if view.declared("replacement") is True and is_impossible(log_chance):
-            return []  # these weights are what is drawn by: the weights of records are ignored
     message = f"{weights} weights are declared for {size or 'an unknown number of'} records"
     if unweighted:
         message += f", and {unweighted} of {view.rows} rows have a record without a weight"
@@ -224,7 +223,7 @@ def _fault_of_weights(view: StreamView, draws: Draws, p_declared: float) -> Faul
         evidence={
             "kind": "other weights",
             "rows": draws.rows,
-            "records": show_shares(draws, SHOWN),
+            "records": show_shares(draws),
             "effect": round(ratio, 4),
             "p_declared": float(p_declared),
             "never_drawn": [draws.names[place] for place in never[:SHOWN].tolist()],
@@ -272,7 +271,7 @@ def _fault_of_shares(b: StreamView, by: str, schedules: Schedules, log_chance: f
         "kind": "other shares",
         "by": by,
         "rows": draws.rows,
-        "records": show_shares(draws, SHOWN),
+        "records": show_shares(draws),
         "effect": round(ratio, 4),
         "log10_chance": round(log_chance / math.log(10), 1),
         "partitions": [*partitions],

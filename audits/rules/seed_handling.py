@@ -6,7 +6,7 @@ A seed that was given while another was used: 0 that counts as none, a seed cut 
 its low bits, to an integer, or to a range, or simply ignored. Two runs of a shuffle
 that nobody seeded. Two runs of one declaration that used different seeds, and two
 runs of different seeds that have one order. Runs that were merely given different
-seeds are told too, for nothing else need be looked for.
+seeds are told by a note, for nothing else need be looked for.
 
 ## Why it hurts
 
@@ -163,8 +163,9 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     if None in seeds.given:
         message = f"A run was not given a seed: {named} were used."
         return [_fault(Severity.FAIL, message, "unseeded", seeds)]
+    known.causes.append("seed-handling")  # no fault, and still the cause
     message = f"The runs were given different seeds, {named}."
-    return [_fault(Severity.WARN, message, "different", seeds)]
+    return [_fault(Severity.NOTE, message, "different", seeds)]
 
 
 def _can_follow_seeds(comparison: Comparison) -> bool:

@@ -56,6 +56,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.confirm import record_again
+from detloader.audits.measures.added import without_added_rows
 from detloader.audits.measures.conditions import equal_conditions, is_unexplained
 from detloader.audits.measures.enumeration import hash_seeds, machines, name_records
 from detloader.audits.measures.places import find_orders, kind_of_change
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from detloader.audits.measures.enumeration import Names
     from detloader.audits.measures.places import Orders
     from detloader.audits.rule import Known
+    from detloader.audits.view import StreamView
     from detloader.findings import JsonValue
 
 __all__ = ["EXAMPLE", "STAGE", "compare_runs"]
@@ -85,6 +88,7 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     """Find places of the source that are other records."""
     if not is_unexplained(comparison, known):
         return []
+    comparison = without_added_rows(comparison)
     names = name_records(comparison.a, comparison.b)
     if names.relative and np.array_equal(names.a, names.b):
         return [_only_paths(comparison)]
@@ -128,8 +132,14 @@ def _fault(comparison: Comparison, names: Names, orders: Orders) -> Fault:
         message=_message(evidence),
         cause=CAUSES[kind],
         evidence=evidence,
-        confirm=f"detloader replay {a.path} --vary hash_seed=0,1" if kind == "hash-order" else None,
+        confirm=_confirm(b) if kind == "hash-order" else None,
     )
+
+
+def _confirm(view: StreamView) -> str | None:
+    """Give the command that takes the hash seed out of play."""
+    command = record_again(view.path, view.stream)
+    return command and f"PYTHONHASHSEED=0 {command}"
 
 
 def _message(evidence: dict[str, JsonValue]) -> str:

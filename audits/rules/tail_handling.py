@@ -59,18 +59,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.batches import batch_spans
 from detloader.audits.confirm import record_again, show
 from detloader.audits.measures.census import take_census
 from detloader.audits.measures.deliverers import deliverers_of
-from detloader.audits.measures.remainders import Loss, find_loss, find_padding, places_of_repeats
+from detloader.audits.measures.remainders import (
+    Loss,
+    find_loss,
+    find_padding,
+    places_of_repeats,
+    shape_of,
+)
 from detloader.audits.measures.source import without_padding
-from detloader.audits.measures.tails import Shape, Tail
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
 if TYPE_CHECKING:
     from detloader.audits.measures.census import Census, EpochCount
+    from detloader.audits.measures.tails import Shape, Tail
     from detloader.audits.rule import Known
     from detloader.audits.view import StreamView
     from detloader.findings import JsonValue
@@ -102,7 +107,7 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
     census = take_census(rows)
     if not rows.has("epoch") and rows.rows > census.size and view.declared("num_epochs") != 1:
         raise CannotTell("epoch")
-    shape = _shape(rows, census.size)
+    shape = shape_of(rows, census.size)
     if shape.batch_size is None and shape.ranks == 1 and shape.workers < 2:  # noqa: PLR2004
         raise CannotTell("batch_size")
     padding = find_padding(rows, census, shape)
@@ -133,24 +138,6 @@ def _require_whole(view: StreamView) -> None:
         raise CannotTell("all ranks")
     if view.config("filter") is not None:
         raise CannotTell("what the filter leaves")
-
-
-def _shape(view: StreamView, size: int) -> Shape:
-    batch_size = view.declared("batch_size")
-    if batch_size is None and "batch" in view.compared:
-        order = np.lexsort((view.position, view.rank))
-        first, last = batch_spans(view, order)
-        batch_size = int((last - first).max())
-    workers = view.declared("workers")
-    if workers is None and view.has("worker"):
-        workers = len(np.unique(view.column("worker").values))
-    return Shape(
-        size=size,
-        batch_size=batch_size,
-        ranks=view.ranks,
-        workers=workers or 0,
-        drop_remainder=view.declared("drop_remainder"),
-    )
 
 
 def _fault_of_loss(

@@ -53,6 +53,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.confirm import record_again
 from detloader.audits.measures.aspects import aspects_of, is_cut_short
 from detloader.audits.measures.conditions import (
     TOPOLOGY,
@@ -150,16 +151,12 @@ def _fault(comparison: Comparison, fields: dict[str, JsonValue], aspects: Aspect
         message=f"With {changed} and all else equal, {aspects.sentence()}.{lost}",
         cause=f"The loader's result is a function of {' and '.join(fields)}.",
         evidence=evidence,
-        confirm=f"detloader replay {a.path} --vary {field}={_listed(values)}",
+        confirm=record_again(b.path, b.stream, **{field: _pair(values)[0]}),
     )
 
 
 def _both(values: JsonValue) -> str:
     return " instead of ".join(map(str, reversed(_pair(values))))
-
-
-def _listed(values: JsonValue) -> str:
-    return ",".join(map(str, _pair(values)))
 
 
 def _pair(values: JsonValue) -> list[JsonValue]:

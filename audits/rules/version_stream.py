@@ -127,14 +127,12 @@ def _fault(
     evidence["equal"] = equal_conditions(a.stream, b.stream)
     pairs = "; ".join(f"{name} {_both(values)}" for name, values in versions.items())
     lost = f" {len(dropped)} records are never delivered." if len(dropped) else ""
-    name, values = next(iter(versions.items()))
     fewer = len(alignment.rows_a) < a.rows
     return Fault(
         severity=Severity.FAIL if fewer else Severity.WARN,
         message=f"Versions differ ({pairs}) and all else is equal: {aspects.sentence()}.{lost}",
         cause=f"The stream for one seed changed between versions of {_names(versions)}.",
         evidence=evidence,
-        confirm=f"detloader replay {a.path} --vary {name}={_listed(values)}",
     )
 
 
@@ -150,7 +148,3 @@ def _names(versions: dict[str, JsonValue]) -> str:
 
 def _both(values: JsonValue) -> str:
     return " and ".join(map(str, values)) if isinstance(values, list) else str(values)
-
-
-def _listed(values: JsonValue) -> str:
-    return ",".join(map(str, values)) if isinstance(values, list) else str(values)

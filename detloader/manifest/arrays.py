@@ -12,7 +12,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["from_numpy", "to_numpy"]
+__all__ = ["from_numpy", "numpy_type", "to_numpy"]
+
+
+def numpy_type(arrow: pa.DataType) -> np.dtype[Any]:
+    """Return the NumPy type of int64, uint64, float64 or bool."""
+    return np.dtype(str(arrow).replace("double", "float64"))
 
 
 def to_numpy(array: pa.Array[Any]) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
@@ -28,12 +33,11 @@ def to_numpy(array: pa.Array[Any]) -> tuple[NDArray[Any], NDArray[np.bool_] | No
     start, count = array.offset, len(array)
     validity, data = array.buffers()
     if data is None:
-        values = np.zeros(count, str(array.type).replace("double", "float64"))
+        values = np.zeros(count, numpy_type(array.type))
     elif array.type == pa.bool_():
         values = _bits(data, start, count)
     else:
-        dtype = str(array.type).replace("double", "float64")
-        values = np.frombuffer(memoryview(data), dtype)[start : start + count]
+        values = np.frombuffer(memoryview(data), numpy_type(array.type))[start : start + count]
     if validity is None or not array.null_count:
         return values, None
     nulls = ~_bits(validity, start, count)

@@ -56,7 +56,8 @@ class _PackedRows:
         self._keys = frozenset(names)
         self._forms = [(name, leaf.dtype, leaf.shape) for name, leaf in leaves.items()]
         self._fields = [(name, buffer[name]) for name in names]
-        self._rows = list(buffer.view(np.uint8).reshape(rows, row_type.itemsize))
+        # Any: NumPy's stubs do not say that an array is a buffer.
+        self._rows: list[Any] = list(buffer.view(np.uint8).reshape(rows, row_type.itemsize))
         self._seed = schema_seed(
             tuple(((name,), d.str, shape) for name, (d, shape) in zip(names, types, strict=True))
         )

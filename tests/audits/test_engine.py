@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from detloader.audits import audit, check
@@ -54,19 +56,40 @@ def test_equal_runs_load_no_library_for_rows(tmp_path: Path) -> None:
     assert output.split() == ["identical"]
 
 
-def test_an_audit_loads_no_training_framework(tmp_path: Path) -> None:
-    a, b = write_run(tmp_path / "a", ROWS), write_run(tmp_path / "b", OTHER)
+@pytest.mark.parametrize("as_id", [int, str])
+def test_audit_and_check_load_neither_pandas_nor_a_training_framework(
+    tmp_path: Path, as_id: Callable[[int], int | str]
+) -> None:
+    """Every rule is asked: there are ranks, epochs, batches, draws, content, and marks."""
+    rng = np.random.default_rng(0)
+    rows: dict[str, list[Any]] = {
+        "epoch": [0] * 32 + [1] * 32,
+        "batch": [place // 8 for place in range(32)] * 2,
+        "rank": [0, 1] * 32,
+        "record": [as_id(number) for _ in range(2) for number in rng.permutation(32).tolist()],
+        "draws": [None, *rng.integers(0, 2**63, 63).tolist()],
+        "content": rng.integers(0, 2**63, 64).tolist(),
+        "raw": [f"{number:x}" for number in rng.integers(0, 2**63, 64).tolist()],
+        "split": ["train"] * 60 + ["test"] * 4,
+        "worker": [0, 0, 1, 1] * 16,
+        "label_used": [0.5, None] * 32,
+        "padding": [False] * 64,
+    }
+    rows["asked"] = rows["record"]
+    declared = {"shuffle": True, "source_size": 33, "workers": 2, "weights": [1.0] * 33}
+    a = write_run(tmp_path / "a", rows, declared)
+    b = write_run(tmp_path / "b", rows | {"record": rows["record"][::-1]}, declared)
     program = (
         "import sys\n"
         "from detloader.audits import audit, check\n"
-        f"print(audit({str(a)!r}, {str(b)!r}).verdict, check({str(a)!r}).verdict)\n"
-        "print(*sorted({'grain', 'torch', 'tensorflow'} & set(sys.modules)))"
+        f"print(audit({str(a)!r}, {str(b)!r}).verdict, check({str(a)!r}).command)\n"
+        "print(*sorted({'grain', 'pandas', 'torch', 'tensorflow'} & set(sys.modules)))"
     )
     output = subprocess.run(
         [sys.executable, "-c", program], check=True, capture_output=True, text=True
     ).stdout
 
-    assert output.split() == ["reordered", "clean"]
+    assert output.split() == ["changed", "check"]
 
 
 def test_a_result_survives_the_way_through_json(tmp_path: Path) -> None:

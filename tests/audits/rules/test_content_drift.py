@@ -128,3 +128,19 @@ def test_a_drift_within_the_run_is_said_once(tmp_path: Path) -> None:
     b = a | {"raw": [*a["raw"][:25], 1, *a["raw"][26:]]}
 
     assert len(findings_of(compare(tmp_path, a, b), RULE)) == 1
+
+
+def test_content_of_draws_that_follow_the_place_changes_with_the_order(tmp_path: Path) -> None:
+    a = {"record": [*range(40)], "content": [*range(100, 140)]}
+    b = {"record": [*range(39, -1, -1)], "content": [*range(200, 240)]}
+
+    assert findings_of(compare(tmp_path, a, b, seed=3, purpose="train"), RULE) == []
+
+
+def test_records_that_repeat_within_one_epoch_show_nothing_of_another_seed(tmp_path: Path) -> None:
+    record = [place % 7 for place in range(70)]
+    rows = {"epoch": [0] * 70, "record": record}
+    a = rows | {"content": [100 + number for number in record]}
+    b = rows | {"content": [200 + number for number in record]}
+
+    assert findings_of(compare(tmp_path, a, b, purpose="train", replacement=True), RULE) == []

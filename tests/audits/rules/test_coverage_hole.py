@@ -212,3 +212,49 @@ def test_what_implicit_partitioning_explains_is_not_said_again(tmp_path: Path) -
     b = write_run(tmp_path / "b", {"record": order}, declared)
 
     assert loud_rules(audit(a, b)) == ["implicit-partitioning"]
+
+
+def test_a_run_in_source_order_of_names_may_be_stopped_early(tmp_path: Path) -> None:
+    rows = {"record": [f"case-{number}" for number in range(63)]}
+
+    assert loud_rules(judge(tmp_path, rows, shuffle=False, source_size=77)) == []
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_ranks_that_are_stopped_early_are_a_beginning(seed: int | None, tmp_path: Path) -> None:
+    order = without(60, seed=seed)
+    a = {"rank": [place % 3 for place in range(60)], "record": order}
+    b = {name: values[:36] for name, values in a.items()}
+    declared = {"shuffle": seed is not None, "source_size": 60, "num_epochs": 1, "batch_size": 4}
+    runs = [write_run(tmp_path / name, rows, declared) for name, rows in (("a", a), ("b", b))]
+
+    assert loud_rules(audit(*runs)) == []
+
+
+def test_workers_that_read_slices_may_be_stopped_early(tmp_path: Path) -> None:
+    rows = {
+        "worker": [0] * 9 + [1] * 9 + [0] * 9,
+        "record": [*range(9), *range(100, 109), *range(9, 18)],
+    }
+    result = judge(tmp_path, rows, shuffle=False, source_size=200, workers=2, batch_size=9)
+
+    assert loud_rules(result) == []
+
+
+def test_another_seed_that_is_stopped_early_may_lack_anything(tmp_path: Path) -> None:
+    declared = {"shuffle": True, "source_size": 60, "batch_size": 4}
+    a = write_run(tmp_path / "a", {"record": without(60, seed=1)}, declared)
+    b = write_run(tmp_path / "b", {"record": without(60, seed=2)[:24]}, declared)
+
+    assert loud_rules(audit(a, b)) == []
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_draws_that_repeat_records_may_leave_others_out(workers: int, tmp_path: Path) -> None:
+    few = judge(tmp_path / "few", {"record": [0, 0, 0, 0]}, shuffle=True, source_size=4)
+    drawn = random.Random(5).choices(range(80), k=160)
+    rows = {"epoch": [0] * 80 + [1] * 80, "record": drawn}
+    many = judge(tmp_path / "many", rows, shuffle=True, source_size=80, workers=workers)
+
+    assert loud_rules(few) == []
+    assert lacking(many, RULE) == ["worker" if workers else "replacement"]

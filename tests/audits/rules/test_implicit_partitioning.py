@@ -275,3 +275,42 @@ def test_records_a_little_out_of_order_are_no_merge(tmp_path: Path) -> None:
             findings_of(audit(new, write_run(tmp_path / name, {"record": order}, declared)), RULE)
             == []
         )
+
+
+def batches_in_workers(size: int, batch: int, workers: int) -> list[int]:
+    """Deal records to workers in turn; each drops its remainder, and batches come in turn."""
+    shares = [[*range(worker, size, workers)] for worker in range(workers)]
+    turns = range(min(map(len, shares)) // batch)
+    return [
+        record for turn in turns for share in shares for record in share[turn * batch :][:batch]
+    ]
+
+
+@pytest.mark.parametrize(("size", "batch", "workers"), [(60, 8, 2), (66, 4, 3), (50, 3, 4)])
+def test_batches_formed_in_workers_are_no_parts(
+    size: int, batch: int, workers: int, tmp_path: Path
+) -> None:
+    declared = {"shuffle": False, "source_size": size, "workers": workers, "batch_size": batch}
+    run = write_run(
+        tmp_path / "run", {"record": batches_in_workers(size, batch, workers)}, declared
+    )
+
+    assert findings_of(check(run), RULE) == []
+
+
+def test_parts_of_one_record_prove_nothing_of_a_shuffle(tmp_path: Path) -> None:
+    records = [
+        record for epoch in range(3) for record in random.Random(epoch).sample(range(20), 20)
+    ]
+    rows = {"epoch": [epoch for epoch in range(3) for _ in range(20)], "record": records}
+    run = write_run(tmp_path / "run", rows, {"shuffle": True, "source_size": 26})
+
+    assert findings_of(check(run), RULE) == []
+
+
+def test_a_baseline_without_rows_is_no_source(tmp_path: Path) -> None:
+    declared = {"shuffle": False, "source_size": 4, "workers": 2}
+    a = write_run(tmp_path / "a", {"record": []}, declared)
+    b = write_run(tmp_path / "b", {"record": [0, 2, 1, 3]}, declared)
+
+    assert findings_of(audit(a, b), RULE) == []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from detloader.audits import check
+from detloader.audits import audit, check
 from detloader.findings import Result
 from tests.support.results import evidence_of, findings_of, lacking, loud_rules
 from tests.support.runs import write_run
@@ -168,3 +168,54 @@ def test_passes_that_are_not_told_apart_cannot_tell(tmp_path: Path) -> None:
     rows = {"worker": [0, 1, 0, 1, 1, 0, 1], "record": [0, 1, 2, 3, 0, 1, 2]}
 
     assert findings_of(judge(tmp_path, rows, shuffle=False), RULE) == []
+
+
+def test_what_a_filter_leaves_out_lies_between_the_steps_of_ranks(tmp_path: Path) -> None:
+    kept = [record for record in range(90) if record % 3]
+    result = judge(
+        tmp_path,
+        dealt("rank", [kept[0::2], kept[1::2]]),
+        shuffle=False,
+        source_size=90,
+        config={"filter": "position % 3"},
+    )
+
+    assert findings_of(result, RULE) == []
+
+
+def test_rows_that_even_out_ranks_may_come_from_any_worker(tmp_path: Path) -> None:
+    order = random.Random(2).sample(range(62), 62)
+    padded = [*order, *order[:2]]
+    shares = [padded[rank::4] for rank in range(4)]
+    result = judge(
+        tmp_path,
+        dealt("rank", [[*share[1:], share[0]] for share in shares]),
+        shuffle=True,
+        replacement=False,
+        source_size=62,
+    )
+
+    assert findings_of(result, RULE) == []
+
+
+def test_draws_with_replacement_against_the_declaration_are_no_overlap(tmp_path: Path) -> None:
+    drawn = random.Random(4).choices(range(60), k=60)
+    result = judge(
+        tmp_path,
+        dealt("rank", [drawn[0::2], drawn[1::2]]),
+        shuffle=True,
+        replacement=False,
+        source_size=60,
+        num_epochs=1,
+    )
+
+    assert loud_rules(result) == ["sampling-distribution"]
+
+
+def test_ranks_that_read_everything_are_no_parts_of_their_baseline(tmp_path: Path) -> None:
+    shares = [[*range(14 * rank, 14 * rank + 14)] for rank in range(4)]
+    declared = {"shuffle": False, "source_size": 56, "world_size": 4}
+    a = write_run(tmp_path / "a", dealt("rank", shares), declared)
+    b = write_run(tmp_path / "b", dealt("rank", [[*range(56)]] * 4), declared)
+
+    assert loud_rules(audit(a, b)) == [RULE]

@@ -196,3 +196,37 @@ def test_two_shuffles_of_all_records_are_never_a_race(
     result = compare(tmp_path_factory.mktemp("runs"), a, b, threads=threads)
 
     assert findings_of(result, RULE) == []
+
+
+def test_members_that_differ_under_equal_draws_are_no_race(tmp_path: Path) -> None:
+    record = random.Random(1).sample(range(40), 40)
+    a = {"record": record, "draws": [*range(40)], "draws_mask": [*range(50, 90)]}
+
+    assert findings_of(compare(tmp_path, a, a | {"draws_mask": [*range(60, 100)]}), RULE) == []
+
+
+def test_records_that_come_from_other_ranks_did_not_race(tmp_path: Path) -> None:
+    order = random.Random(1).sample(range(120), 120)
+    a = {"rank": [place % 4 for place in range(120)], "record": order}
+    static = [[record for record in order if record % 4 == rank] for rank in range(4)]
+    b = {
+        "rank": [rank for rank in range(4) for _ in range(30)],
+        "record": [record for share in static for record in share],
+    }
+
+    assert findings_of(compare(tmp_path, a, b, workers=2, shuffle=True, seed=1), RULE) == []
+
+
+def test_ranks_that_only_batch_otherwise_did_not_race(tmp_path: Path) -> None:
+    rows = {"rank": [place // 16 for place in range(48)], "record": [*range(48)]}
+    a = rows | {"batch": [place % 16 // 6 for place in range(48)]}
+    b = rows | {"batch": [place % 16 // 8 for place in range(48)]}
+
+    assert loud_rules(compare(tmp_path, a, b, seed=1)) == []
+
+
+def test_draws_that_stay_in_half_of_the_epochs_were_not_exchanged(tmp_path: Path) -> None:
+    rows = {"epoch": [0] * 40 + [1] * 40, "record": [*range(40)] * 2}
+    a, b = rows | {"draws": [*range(80)]}, rows | {"draws": [*range(40)] * 2}
+
+    assert findings_of(compare(tmp_path, a, b), RULE) == []

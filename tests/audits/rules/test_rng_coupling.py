@@ -157,3 +157,34 @@ def test_one_epoch_is_no_evidence(epochs: int | None, tmp_path: Path) -> None:
 
     assert findings_of(result, RULE) == []
     assert lacking(result, RULE) == ["epoch" if epochs is None else "at least 2 epochs"]
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_rows_that_even_out_ranks_are_no_part_of_an_order(marked: bool, tmp_path: Path) -> None:
+    runs = []
+    for extra in (None, 1):
+        padded = [[*order, *order[:2]] for order in stream(70, 2, extra=extra)]
+        run = rows(padded, ranks=3)
+        runs.append(run | ({"padding": ([False] * 70 + [True] * 2) * 2} if marked else {}))
+
+    assert loud_rules(compare(tmp_path, runs[0], runs[1])) == [RULE]
+
+
+def test_a_short_epoch_may_be_equal_by_chance_where_seeds_are_unknown(tmp_path: Path) -> None:
+    a = rows([[0, 1, 2, 3], [2, 1, 0, 3]])
+    b = rows([[0, 1, 2, 3], [3, 2, 1, 0]])
+    runs = [
+        write_run(tmp_path / name, run, {"shuffle": True}) for name, run in (("a", a), ("b", b))
+    ]
+    result = audit(*runs)
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["seed"]
+
+
+def test_draws_that_begin_again_in_each_epoch_are_another_fault(tmp_path: Path) -> None:
+    a, b = (rows(stream(40, 3)) for _ in range(2))
+    a["draws"] = [*range(120)]
+    b["draws"] = [*range(40)] * 3
+
+    assert loud_rules(compare(tmp_path, a, b, purpose="train")) == ["epoch-draw-repeat"]

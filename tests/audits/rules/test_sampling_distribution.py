@@ -245,3 +245,10 @@ def test_draws_by_any_weights_never_alarm(
     )
 
     assert loud_rules(result) == []
+
+
+def test_weights_of_classes_are_one_fault(tmp_path: Path) -> None:
+    result = judge(tmp_path, draw([1, 9], 400), weights=[1, 9], replacement=True, source_size=50)
+
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(result.findings[0])["kind"] == "wrong length"

@@ -159,7 +159,7 @@ def test_different_seeds_are_the_cause_and_no_fault(tmp_path: Path) -> None:
     result = compare(tmp_path, a, b | {"versions": {"numpy": "2"}})
 
     assert (only(result).severity, evidence_of(only(result))["kind"]) == (
-        Severity.WARN,
+        Severity.NOTE,
         "different",
     )
 
@@ -176,7 +176,7 @@ def test_seeds_that_are_derived_from_different_ones(tmp_path: Path) -> None:
 
     assert [finding.severity for finding in findings_of(result, RULE)] == [
         Severity.NOTE,
-        Severity.WARN,
+        Severity.NOTE,
     ]
 
 

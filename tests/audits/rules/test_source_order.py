@@ -228,3 +228,21 @@ def test_paths_below_another_folder_in_another_order(tmp_path: Path) -> None:
     assert finding.severity is Severity.FAIL
     assert (evidence["compared"], evidence["kind"]) == ("relative path", "text-sort")
     assert (evidence["a"], evidence["b"]) == ("cat/img2.png", "cat/img10.png")
+
+
+def test_rows_that_even_out_ranks_do_not_hide_an_enumeration(tmp_path: Path) -> None:
+    runs = []
+    for order in (names(49), sorted(names(49))):
+        padded = [*order, order[0]]
+        runs.append({"rank": [place % 2 for place in range(50)], "record": padded})
+    result = compare(tmp_path, runs[0], runs[1], shuffle=False, source_size=49)
+
+    assert loud_rules(result) == [RULE]
+
+
+def test_a_record_in_the_place_of_another_is_no_enumeration(tmp_path: Path) -> None:
+    a = indexed([*range(30)])
+    other = {4: 5, 9: 10}
+    b = a | {"record": [other.get(record, record) for record in a["record"]]}
+
+    assert findings_of(compare(tmp_path, a, b, shuffle=True), RULE) == []

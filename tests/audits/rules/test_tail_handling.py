@@ -380,3 +380,37 @@ def test_whatever_workers_lose_beyond_one_batcher_is_found(
         Severity.FAIL if lost > size % batch else Severity.NOTE for _ in found
     ]
     assert all(evidence_of(finding)["dropped_count"] == lost for finding in found)
+
+
+def test_the_remainder_of_one_repeated_order_is_no_fault_of_its_own(tmp_path: Path) -> None:
+    order = order_of(43, 1, shuffle=True)[:40]
+    rows = {"epoch": [epoch for epoch in range(3) for _ in order], "record": order * 3}
+    declared = {"shuffle": True, "source_size": 43, "batch_size": 4, "drop_remainder": True}
+    result = check(write_run(tmp_path / "run", rows, declared | {"purpose": "train"}))
+
+    assert loud_rules(result) == ["epoch-order-repeat"]
+
+
+def test_ranks_that_are_stopped_early_lose_no_remainder(tmp_path: Path) -> None:
+    rows = {"rank": [place % 3 for place in range(60)], "record": [*range(60)]}
+    declared = {"shuffle": False, "source_size": 63, "batch_size": 2, "drop_remainder": False}
+    result = check(write_run(tmp_path / "run", rows, declared | {"purpose": "train"}))
+
+    assert loud_rules(result) == []
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_a_record_that_never_comes_is_no_remainder_of_ranks(shuffle: bool, tmp_path: Path) -> None:
+    orders = [
+        [record for record in order_of(76, epoch, shuffle=shuffle) if record != 48]
+        for epoch in range(6)
+    ]
+    rows = {
+        "epoch": [epoch for epoch in range(6) for _ in range(75)],
+        "rank": [place % 3 for order in orders for place, _ in enumerate(order)],
+        "record": [record for order in orders for record in order],
+    }
+    declared = {"shuffle": shuffle, "source_size": 76, "batch_size": 5, "drop_remainder": False}
+    result = check(write_run(tmp_path / "run", rows, declared))
+
+    assert loud_rules(result) == ["coverage-hole"]

@@ -53,7 +53,6 @@ def test_another_permutation_under_another_version(size: int, text: bool, tmp_pa
     assert finding.severity is Severity.WARN
     assert evidence["versions"] == {"numpy": ["1.16", "2.4"]}
     assert (evidence["same"], evidence["other"]) == (["records"], ["order"])
-    assert str(finding.confirm).endswith("--vary numpy=1.16,2.4")
 
 
 def test_records_that_the_newer_version_drops(tmp_path: Path) -> None:
@@ -115,7 +114,9 @@ def test_other_bytes_alone_are_content_drift(tmp_path: Path) -> None:
 def test_earlier_causes_come_first_and_others_make_it_undecidable(
     other: dict[str, Any], first: str | None, tmp_path: Path
 ) -> None:
-    assert loud_rules(compare(tmp_path, rows(1), rows(2), **other)) == ([first] if first else [])
+    result = compare(tmp_path, rows(1), rows(2), **other)
+
+    assert [finding.rule for finding in result.findings] == ([first] if first else [])
 
 
 def test_without_versions_it_cannot_tell(tmp_path: Path) -> None:

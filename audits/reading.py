@@ -1,0 +1,176 @@
+"""Columns of several streams, read when they are first asked for.
+
+A run of ten million rows has 80 MB in each column, and most questions need few of them:
+what was read stays at hand as far as it fits, and is read again where it did not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from detloader.audits.columns import Column, as_codes
+from detloader.manifest.schema import is_compared, is_stored
+from detloader.manifest.tables import Placement, read_column, read_numbers, read_placement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+
+    from detloader.audits.columns import Integers
+    from detloader.manifest.reader import Stream
+
+__all__ = ["RECORD_IDS", "Columns", "Source", "Sources", "stored_columns"]
+
+RECORD_IDS = ("record", "asked")
+"""Columns of record IDs; where they are strings, they have one vocabulary."""
+
+MOST_BYTES = 200_000_000
+"""Bytes of columns that are kept at hand, besides those that a view holds."""
+
+
+class Sources:
+    """Streams that are looked at together; equal strings get equal codes in all of them."""
+
+    def __init__(self, streams: Sequence[Stream], rows: range | None = None) -> None:
+        """Take the streams, and which rows of them; nothing is read yet."""
+        self._streams = streams
+        self._rows = rows
+        self._kept: dict[tuple[int, str], Column] = {}
+        self._placements: dict[int, Placement] = {}
+
+    def __getitem__(self, place: int) -> Source:
+        """Give one of the streams."""
+        return Source(self, place, self._streams[place])
+
+    def placement(self, place: int) -> Placement:
+        """Give the canonical order of a stream."""
+        if place not in self._placements:
+            self._placements[place] = read_placement(self._streams[place], self._rows)
+        return self._placements[place]
+
+    def read(self, place: int, name: str) -> Column:
+        """Give a whole column of a stream, in canonical order."""
+        if (place, name) not in self._kept:
+            self._keep(self._read_together(place, name))
+        return self._kept[place, name]
+
+    def _read_together(self, place: int, name: str) -> dict[tuple[int, str], Column]:
+        """Read a column, and those whose codes it shares."""
+        shared = range(len(self._streams)) if is_compared(name) else [place]
+        names = [name]
+        if self._streams[place].columns[name] == "string" and name in RECORD_IDS:
+            shared, names = range(len(self._streams)), list(RECORD_IDS)
+        holders = [
+            (holder, member)
+            for holder in shared
+            for member in names
+            if member in stored_columns(self._streams[holder])
+            and (member == name or self._streams[holder].columns[member] == "string")
+        ]
+        with ThreadPoolExecutor() as threads:
+            loaded = self._load(holders, threads)
+        return {
+            key: self._placed(key[0], column) for key, column in zip(holders, loaded, strict=True)
+        }
+
+    def _load(self, holders: list[tuple[int, str]], threads: ThreadPoolExecutor) -> list[Column]:
+        streams, names = zip(
+            *((self._streams[place], name) for place, name in holders), strict=True
+        )
+        rows = repeat(self._rows)
+        types = [stream.columns[name] for stream, name in zip(streams, names, strict=True)]
+        if "string" in types:
+            return as_codes([*threads.map(read_column, streams, names, rows)])
+        found = threads.map(read_numbers, streams, names, rows)
+        return [
+            Column(_compact(values), absent, digest=type_ == "uint64")
+            for (values, absent), type_ in zip(found, types, strict=True)
+        ]
+
+    def _placed(self, place: int, column: Column) -> Column:
+        order = self.placement(place).order
+        return column if order is None else column.take(order)
+
+    def _keep(self, columns: dict[tuple[int, str], Column]) -> None:
+        kept = self._kept | columns
+        size = sum(map(_bytes, kept.values()))
+        for key in [*self._kept]:
+            if size > MOST_BYTES:
+                size -= _bytes(kept.pop(key))
+        self._kept = kept
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """One stream, whose columns are read when they are asked for."""
+
+    sources: Sources
+    place: int
+    stream: Stream
+
+    @property
+    def placement(self) -> Placement:
+        """Give the canonical order of its rows."""
+        return self.sources.placement(self.place)
+
+    def read(self, name: str) -> Column:
+        """Give a whole column, in canonical order."""
+        return self.sources.read(self.place, name)
+
+
+class Columns(Mapping[str, Column]):
+    """Columns of some rows of a stream, by name."""
+
+    def __init__(
+        self, names: Iterable[str], read: Callable[[str], Column], rows: Integers | None = None
+    ) -> None:
+        """Take the names, how to read a whole column, and the rows; None stands for all."""
+        self._names = dict.fromkeys(names)
+        self._read = read
+        self._rows = rows
+
+    def __getitem__(self, name: str) -> Column:
+        """Read a column, or give it from what is at hand."""
+        if name not in self._names:
+            raise KeyError(name)
+        column = self._read(name)
+        return column if self._rows is None else column.take(self._rows)
+
+    def only(self, names: Iterable[str], rows: Integers | None) -> Columns:
+        """Keep these columns, of these rows of the whole stream."""
+        return Columns(names, self._read, rows)
+
+    def __iter__(self) -> Iterator[str]:
+        """Give the names."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """Count the columns."""
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is such a column, without reading it."""
+        return name in self._names
+
+
+def stored_columns(stream: Stream) -> list[str]:
+    """Name the columns whose rows were kept."""
+    return [name for name in stream.columns if is_stored(name, stream.level)]
+
+
+def _compact(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Give values that are all the same as a view of one of them."""
+    if len(values) and values[0] == values[-1] and (values == values[0]).all():
+        return np.broadcast_to(values[0], len(values))
+    return values
+
+
+def _bytes(column: Column) -> int:
+    return column.values.nbytes if any(column.values.strides) else 0

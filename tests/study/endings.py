@@ -1,0 +1,140 @@
+"""Faults at the end of epochs, and faults of content."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tests.study.faults import Fault
+from tests.study.loaders import Rows, mix
+
+if TYPE_CHECKING:
+    from random import Random
+
+    import numpy.typing as npt
+
+__all__ = ["ChangedContent", "DriftingContent", "DroppedTail", "PaddedTail", "WorkerTails"]
+
+
+class DroppedTail(Fault):
+    """An evaluation drops its last batch, partial or (by a prefetcher) whole."""
+
+    rule = "tail-handling"
+    needed = ("purpose", "source_size", "batch_size", "epoch", "num_epochs", "replacement")
+    variants = 2
+
+    @classmethod
+    def fields(cls, rng: Random, variant: int) -> dict[str, Any]:
+        batch = rng.randint(3, 9)
+        extra = 0 if variant else rng.randint(1, batch - 1)
+        return {
+            "size": batch * rng.randint(3, 12) + extra,
+            "batch": batch,
+            "drop": not variant,
+            "purpose": "eval",
+            "order": rng.choice(["sequential", "shuffled"]),
+            "ranks": 1,
+            "workers": rng.choice([0, 2]),
+            "inside": False,
+            "kept": 0,
+            "stop": 1.0,
+            "split": False,
+        }
+
+    def batches(self, share: Rows) -> Rows:
+        rows = super().batches(share)
+        if not self.variant:
+            return rows
+        return {name: of[rows["batch"] < rows["batch"].max()] for name, of in rows.items()}
+
+
+class PaddedTail(Fault):
+    """An evaluation evens out its ranks, and nothing marks the rows that were added."""
+
+    rule = "tail-handling"
+    needed = ("purpose", "source_size", "batch_size", "epoch", "num_epochs", "replacement")
+
+    @classmethod
+    def fields(cls, rng: Random, variant: int) -> dict[str, Any]:
+        ranks = rng.randint(2, 4)
+        return {
+            "size": ranks * rng.randint(5, 20) + rng.randint(1, ranks - 1),
+            "ranks": ranks,
+            "purpose": "eval",
+            "order": rng.choice(["sequential", "shuffled"]),
+            "padding": "unmarked",
+            "contiguous": False,
+            "inside": False,
+            "kept": 0,
+            "drop": False,
+            "stop": 1.0,
+            "split": False,
+        }
+
+
+class WorkerTails(Fault):
+    """Batches are formed inside workers, and each drops its own remainder."""
+
+    rule = "tail-handling"
+    needed = (
+        "source_size",
+        "batch_size",
+        "workers",
+        "epoch",
+        "num_epochs",
+        "replacement",
+        "purpose",
+        "shuffle",
+    )
+
+    @classmethod
+    def fields(cls, rng: Random, variant: int) -> dict[str, Any]:
+        while True:
+            batch, workers, size = rng.randint(3, 9), rng.randint(2, 4), rng.randint(30, 90)
+            parts = [size // workers + (w < size % workers) for w in range(workers)]
+            if sum(part % batch for part in parts) > size % batch and min(parts) >= batch:
+                break
+        return {
+            "size": size,
+            "batch": batch,
+            "workers": workers,
+            "ranks": 1,
+            "drop": True,
+            "inside": True,
+            "epochs": rng.randint(2, 4),
+            "order": rng.choice(["sequential", "shuffled"]),
+            "kept": 0,
+            "stop": 1.0,
+            "split": False,
+        }
+
+
+class DriftingContent(Fault):
+    """A transform changes a cached array in place: content grows with the epoch."""
+
+    rule = "content-drift"
+    needed = ("raw", "epoch")
+
+    @classmethod
+    def fields(cls, rng: Random, variant: int) -> dict[str, Any]:
+        return {"epochs": rng.randint(2, 4), "size": rng.randint(40, 90), "stop": 1.0}
+
+    def content_of(self, rows: Rows) -> npt.NDArray[np.uint64]:
+        return mix(super().content_of(rows), rows["epoch"])
+
+
+class ChangedContent(Fault):
+    """Some records were changed upstream; told by a baseline alone."""
+
+    rule = "content-drift"
+    needed = ("raw",)
+
+    @classmethod
+    def fields(cls, rng: Random, variant: int) -> dict[str, Any]:
+        return {"size": rng.randint(20, 90), "stop": 1.0, "drop": False}
+
+    def content_of(self, rows: Rows) -> npt.NDArray[np.uint64]:
+        content = super().content_of(rows)
+        changed = mix(self.seed, 21, rows["index"]) % np.uint64(5) == 0
+        return np.where(changed | (rows["index"] == rows["index"][0]), mix(content, 1), content)
