@@ -44,7 +44,7 @@ def load_pair(path_a: str, stream_a: Stream, path_b: str, stream_b: Stream) -> P
     a = views[0] if stream_a.rows else _emptied(views[0], path_a, stream_a)
     b = views[-1] if stream_b.rows else _emptied(views[-1], path_b, stream_b)
     common_a, common_b = _common_rows(*_common_columns(a, b))
-    longer = max(a.rows, b.rows)
+    longer = max(a.rows + stream_a.lost, b.rows + stream_b.lost)
     return Pair(
         a=a,
         b=replace(b, baseline=a),

@@ -118,13 +118,19 @@ def _equal(stream_a: Stream, stream_b: Stream, answers: Answers) -> StreamResult
     return StreamResult(
         name=stream_a.name,
         verdict=Verdict.IDENTICAL,
-        coverage=1.0,
+        coverage=_share_recorded(stream_a, stream_b),
         first_difference=None,
         differences=Counts(),
         findings=answers.findings,
         not_checked=answers.not_checked,
         not_compared=not_compared(stream_a, stream_b),
     )
+
+
+def _share_recorded(stream_a: Stream, stream_b: Stream) -> float:
+    """Tell which part equal rows are of the longer run, whose lost rows nobody can compare."""
+    longer = stream_a.rows + max(stream_a.lost, stream_b.lost)
+    return stream_a.rows / longer if longer else 1.0
 
 
 def _unkept(stream_a: Stream, stream_b: Stream, unequal: list[str] | None) -> StreamResult:

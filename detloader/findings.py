@@ -20,6 +20,7 @@ __all__ = [
     "FirstDifference",
     "JsonValue",
     "NotChecked",
+    "Outcome",
     "RecordId",
     "Result",
     "RunSummary",
@@ -64,6 +65,21 @@ class Verdict(StrEnum):
     INCONCLUSIVE = "inconclusive"
     CLEAN = "clean"
     FINDINGS = "findings"
+
+
+class Outcome(StrEnum):
+    """What a decision says: whether a difference counts."""
+
+    HOLDS = "holds"
+    """The equivalence that was asked for holds."""
+    ACCEPTED = "accepted"
+    """The project accepts the difference."""
+    UNKNOWN = "unknown"
+    """Whether the equivalence holds cannot be told."""
+    EXPIRED = "expired"
+    """The project accepted the difference for a time that is over."""
+    BROKEN = "broken"
+    """The equivalence does not hold."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,9 +179,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         verified: whether every block was read and proved, not headers alone.
         coverage: compared rows over the rows of the longer run, 0 to 1.
-        reason: why nothing could be judged, where the verdict is `inconclusive`.
+        reason: why nothing could be judged, where the verdict is `inconclusive`; else what
+            there is to say where no rule names a cause.
         comparisons: with more than two runs, the result of each against the baseline.
-        axes, decision: filled by `replay` and `preflight`.
+        axes: filled by `replay`.
+        decision: what follows, in a sentence: of `preflight`, of an equivalence that was asked
+            for, or of differences that the project accepts.
+        outcome: the kind of decision, where an audit has one.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -184,3 +204,4 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     comparisons: list[Result] | msgspec.UnsetType = msgspec.UNSET
     axes: list[JsonValue] = []
     decision: str | None = None
+    outcome: Outcome | msgspec.UnsetType = msgspec.UNSET

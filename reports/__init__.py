@@ -48,10 +48,10 @@ def render(name: str, result: Result, *, limit: int = 10, color: bool = False) -
 
 
 def headline(result: Result) -> str:
-    """Return the answer in one line."""
-    from detloader.reports.sentences import headline
+    """Return the answer in one line, with what was decided about it."""
+    from detloader.reports.sentences import decision, headline
 
-    return headline(result)
+    return "; ".join(filter(None, (headline(result), decision(result))))
 
 
 def _module(name: str) -> ModuleType:

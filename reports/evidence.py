@@ -2,36 +2,50 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import TYPE_CHECKING
 
-from detloader.reports.plain import listed, printable, wrap
+from detloader.reports.plain import WIDTH, grid, listed, printable, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from detloader.findings import FirstDifference, JsonValue
 
-__all__ = ["evidence_lines", "first_difference_lines", "labelled"]
+__all__ = ["evidence_labels", "evidence_lines", "first_difference_lines", "label_width", "labelled"]
 
-_LABEL = 19
+_NARROWEST, _WIDEST = 19, 32
 
 
-def evidence_lines(evidence: Mapping[str, JsonValue], limit: int) -> Iterator[str]:
+def label_width(labels: Iterable[str]) -> int:
+    """Return the width of a column of labels; one that is too long for it stands alone."""
+    widths = [len(printable(label)) + 2 for label in labels]
+    return max([_NARROWEST, *(width for width in widths if width <= _WIDEST)])
+
+
+def evidence_labels(evidence: Mapping[str, JsonValue]) -> list[str]:
+    """Return the labels that the lines of this evidence have."""
+    return [_label(name) for name in evidence if name not in _told(evidence)]
+
+
+def evidence_lines(
+    evidence: Mapping[str, JsonValue], limit: int, width: int = _NARROWEST
+) -> Iterator[str]:
     """Yield the formula and what it explains, then every other measurement with its name."""
-    told = set()
-    if formula := evidence.get("formula"):
-        told = {"formula"}
-        if {"explained_rows", "rows"} <= evidence.keys():
-            told |= {"explained_rows", "rows"}
+    told = _told(evidence)
+    if told:
+        formula = str(evidence["formula"])
+        if "rows" in told:
             explained = _shown(evidence["explained_rows"], limit)
-            formula = f"{formula}    explains {explained} of {_shown(evidence['rows'], limit)} rows"
-        yield wrap(str(formula), indent="    ")
+            formula += f"    explains {explained} of {_shown(evidence['rows'], limit)} rows"
+        yield wrap(formula, indent="    ")
     for name, value in evidence.items():
         if name not in told:
-            yield labelled(name.replace("_", " "), _shown(value, limit))
+            yield from _measurement(name, value, limit, width)
 
 
-def first_difference_lines(first: FirstDifference | None) -> Iterator[str]:
+def first_difference_lines(first: FirstDifference | None, width: int = _NARROWEST) -> Iterator[str]:
     """Yield where two runs first differ, if that is known."""
     if first is None:
         return
@@ -44,15 +58,88 @@ def first_difference_lines(first: FirstDifference | None) -> Iterator[str]:
         change = f"{first.column} {_shown(first.b, 1)} is new"
     else:
         change = f"{first.column} {_shown(first.a, 1)} became {_shown(first.b, 1)}"
-    yield labelled("first difference", f"{place}: {change}")
+    yield labelled("first difference", f"{place}: {change}", width)
 
 
-def labelled(label: str, text: str) -> str:
-    """Return a line of a label and what it says, indented by two."""
-    label = printable(label)
-    if len(label) >= _LABEL:
-        return wrap(f"{label}  {text}", indent="  ", hanging=" " * (_LABEL + 2))
-    return wrap(text, indent=f"  {label:{_LABEL}}", hanging=" " * (_LABEL + 2))
+def labelled(label: str, text: str, width: int = _NARROWEST) -> str:
+    """Return a label and what it says, indented by two; the text is aligned to the width."""
+    label, hanging = printable(label), " " * (width + 2)
+    if len(label) < width:
+        return wrap(text, indent=f"  {label:{width}}", hanging=hanging)
+    return f"{wrap(label, indent='  ')}\n{wrap(text, indent=hanging)}"
+
+
+def _told(evidence: Mapping[str, JsonValue]) -> set[str]:
+    """Return the measurements that stand in the line of the formula."""
+    if not evidence.get("formula"):
+        return set()
+    rows = {"explained_rows", "rows"}
+    return {"formula"} | (rows if rows <= evidence.keys() else set())
+
+
+def _label(name: str) -> str:
+    words = name.replace("_", " ")
+    if name.startswith("p_"):
+        return f"chance if {words.removeprefix('p ')}"
+    return words.removeprefix("log10 ")
+
+
+def _measurement(name: str, value: JsonValue, limit: int, width: int) -> Iterator[str]:
+    label = _label(name)
+    if (chance := _log10_chance(name, value)) is not None:
+        yield labelled(label, _chance(chance), width)
+    elif table := _table(value, limit, width):
+        heads = _heads(label, width)
+        yield from (f"{head}{line}" for head, line in zip(heads, table, strict=False))
+    else:
+        yield labelled(label, _shown(value, limit), width)
+
+
+def _log10_chance(name: str, value: JsonValue) -> float | None:
+    """Return the logarithm of a chance, None where a measurement is something else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if name.startswith("log10_"):
+        return float(value)
+    if name.startswith("p_"):
+        return math.log10(value) if value > 0 else -math.inf
+    return None
+
+
+def _heads(label: str, width: int) -> Iterator[str]:
+    """Yield what the lines of a table begin with."""
+    yield f"  {label:{width}}"
+    yield from itertools.repeat(" " * (width + 2))
+
+
+def _table(value: JsonValue, limit: int, width: int) -> list[str] | None:
+    """Return measurements of several parts as a table, if they have the same parts and fit."""
+    if not isinstance(value, list) or len(value) < 2:  # noqa: PLR2004 - one is no table
+        return None
+    rows = [row for row in value if isinstance(row, dict) and row]
+    if len(rows) < len(value) or any(row.keys() != rows[0].keys() for row in rows):
+        return None
+    if any(isinstance(cell, list | dict) for row in rows for cell in row.values()):
+        return None
+    shown = rows[:limit]
+    cells = {name: [_shown(row[name], limit) for row in shown] for name in rows[0]}
+    texts = {name for name in rows[0] if any(isinstance(row[name], str) for row in shown)}
+    lines = grid(cells, texts)
+    if len(rows) > limit:
+        lines.append(f"and {len(rows) - limit:,} more")
+    return lines if max(map(len, lines)) + width + 2 <= WIDTH else None
+
+
+def _chance(log10: float) -> str:
+    """Say how small a chance is, never smaller than it is.
+
+    Its logarithm may have been rounded to one decimal.
+    """
+    if log10 > -3:  # noqa: PLR2004 - a figure that people read at a glance
+        return f"{10**log10:.2g}"
+    if log10 == -math.inf:
+        return "below 1 in 10^300"
+    return f"below 1 in 10^{math.floor(-log10 - 0.05)}"
 
 
 def _shown(value: JsonValue, limit: int) -> str:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+from typing import TYPE_CHECKING
 
-__all__ = ["WIDTH", "listed", "plural", "printable", "wrap"]
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+__all__ = ["WIDTH", "grid", "listed", "plural", "printable", "wrap"]
 
 WIDTH = 80
 
@@ -55,3 +59,22 @@ def wrap(text: str, *, indent: str = "", hanging: str | None = None) -> str:
         subsequent_indent=indent if hanging is None else hanging,
         break_on_hyphens=False,
     )
+
+
+def grid(columns: Mapping[str, list[str]], texts: Collection[str]) -> list[str]:
+    """Return a line of headings and a line for each row, in columns.
+
+    Args:
+        columns: the cells of each column, all of one length.
+        texts: columns that are set to the left; numbers are set to the right.
+
+    >>> grid({"id": ["7", "12"], "name": ["a", "b"]}, {"name"})
+    ['id  name', ' 7  a', '12  b']
+    """
+    shown = [[printable(cell) for cell in (name, *cells)] for name, cells in columns.items()]
+    aligned = [
+        [cell.ljust(width) if name in texts else cell.rjust(width) for cell in cells]
+        for name, cells in zip(columns, shown, strict=True)
+        for width in [max(map(len, cells))]
+    ]
+    return ["  ".join(row).rstrip() for row in zip(*aligned, strict=True)]

@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from detloader.findings import Severity, Verdict
-from detloader.reports.evidence import evidence_lines, first_difference_lines, labelled
+from detloader.reports.evidence import (
+    evidence_labels,
+    evidence_lines,
+    first_difference_lines,
+    label_width,
+    labelled,
+)
 from detloader.reports.plain import wrap
-from detloader.reports.sentences import headline, summary
+from detloader.reports.sentences import PARTIAL, headline, summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +52,8 @@ def render(result: Result, *, limit: int = 10, color: bool = False) -> str:
 
 def _result_blocks(result: Result, limit: int) -> Iterator[str]:
     yield wrap(headline(result))
+    if result.decision:
+        yield wrap(f"decision: {result.decision}", hanging="  ")
     if len(result.streams) <= 1:
         yield from _stream_blocks(result, limit)
         return
@@ -59,7 +67,12 @@ def _stream_blocks(stream: Result | StreamResult, limit: int) -> Iterator[str]:
     first = stream.first_difference or None
     is_explained = any(finding.severity is not Severity.NOTE for finding in stream.findings)
     if stream.verdict in _DIFFERENT and not is_explained:
-        yield "\n".join([wrap("No rule names the cause."), *first_difference_lines(first)])
+        yield "\n".join(
+            [
+                wrap(_sentence(stream.reason) or "No rule names the cause."),
+                *first_difference_lines(first),
+            ]
+        )
         first = None
     for finding in stream.findings:
         yield "\n".join(_finding_lines(finding, first, limit))
@@ -71,16 +84,22 @@ def _stream_blocks(stream: Result | StreamResult, limit: int) -> Iterator[str]:
         yield wrap(f"not compared: {', '.join(stream.not_compared)}", hanging="  ")
 
 
+def _sentence(reason: str | None) -> str:
+    # Not capitalised: a formula may stand at its head.
+    return f"{reason}." if reason else ""
+
+
 def _finding_lines(finding: Finding, first: FirstDifference | None, limit: int) -> Iterator[str]:
     baseline = ", in the baseline" if finding.run == "a" else ""
     yield wrap(f"{finding.rule} ({finding.severity}{baseline})")
     yield wrap(finding.message, indent="  ")
     if finding.cause and finding.cause not in finding.message:
         yield wrap(finding.cause, indent="  ")
-    yield from evidence_lines(finding.evidence, limit)
-    yield from first_difference_lines(first)
+    width = label_width(evidence_labels(finding.evidence))
+    yield from evidence_lines(finding.evidence, limit, width)
+    yield from first_difference_lines(first, width)
     if finding.confirm:
-        yield labelled("confirm with", finding.confirm)
+        yield labelled("confirm with", finding.confirm, width)
 
 
 def _unasked(rule: NotChecked) -> str:
@@ -96,7 +115,7 @@ def _paint(block: str) -> str:
     head, _, rest = block.partition("\n")
     for word in (*Verdict, *Severity):
         code = f"\x1b[{_COLORS.get(word, _RED)}m{word}\x1b[0m"
-        if head.startswith(f"{word}: "):
+        if head.startswith((f"{word}: ", f"{word} {PARTIAL}")):
             head = code + head.removeprefix(word)
         elif f" ({word}" in head and isinstance(word, Severity):
             head = head.replace(f" ({word}", f" ({code}", 1)

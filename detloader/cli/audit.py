@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from detloader.audits.equivalence import Equivalence
 from detloader.cli.options import cli_command, output_options
 
 if TYPE_CHECKING:
@@ -18,9 +19,30 @@ __all__ = ["command"]
 @click.argument("baseline", metavar="RUN_A")
 @click.argument("runs", metavar="RUN_B...", nargs=-1, required=True)
 @click.option("--verify", is_flag=True, help="Read and prove every block, not headers alone.")
+@click.option(
+    "--equivalence",
+    type=click.Choice([rule.value for rule in Equivalence]),
+    help="How alike the runs have to be; identical or equivalent by default.",
+)
 @output_options
-def command(*, baseline: str, runs: tuple[str, ...], verify: bool, output: Output) -> None:
-    """Compare runs with RUN_A, and say why they differ."""
-    from detloader.audits import audit
+def command(
+    *, baseline: str, runs: tuple[str, ...], verify: bool, equivalence: str | None, output: Output
+) -> None:
+    """Compare runs with RUN_A, and say why they differ.
 
-    output.give(audit(baseline, *runs, select=output.select, ignore=output.ignore, verify=verify))
+    Differences that the project accepts do not count: `detloader accept` records them.
+    """
+    from detloader.audits import acceptance, audit
+    from detloader.cli.project import accepted_file, today
+
+    rule = output.equivalence if equivalence is None else Equivalence(equivalence)
+    accepted = acceptance.load(accepted_file())
+    result = audit(
+        baseline,
+        *runs,
+        select=output.select,
+        ignore=output.ignore,
+        equivalence=rule,
+        verify=verify,
+    )
+    output.give(acceptance.with_acceptances(result, accepted, today=today()), rule)

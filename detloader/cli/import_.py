@@ -24,10 +24,12 @@ __all__ = ["command"]
 def command(*, log: str, meta: str | None, columns: tuple[str, ...], run: str) -> None:
     """Make a run from an order log of another system.
 
-    LOG is CSV, JSON lines or Parquet, rows in delivery order, with at least `record`.
+    LOG is CSV (.csv), JSON lines (.jsonl, .ndjson) or Parquet (.parquet, .pq), rows in delivery
+    order, with at least `record`.
     """
     from detloader.importers import import_log
     from detloader.manifest.reader import open_run
+    from detloader.reports.plain import plural, printable
 
     import_log(log, run, meta=meta, columns=split_pairs(columns, "--column"))
-    click.echo(f"{run}: {open_run(run).rows} rows")
+    click.echo(printable(f"{run}: {plural(open_run(run).rows, 'row')}"))

@@ -10,13 +10,14 @@ import click
 
 from detloader import cli
 from detloader.audits import all_rules
+from detloader.audits.equivalence import Equivalence
 from detloader.cli import status
 from detloader.reports.schema import schema_text
 
 __all__ = ["pages"]
 
 _NOTE = "<!-- Made by `python -m detloader.cli.manual docs`: change the program, not this page. -->"
-_HEADING = re.compile(r"^(\S.*?):?\n-{3,}$", re.MULTILINE)
+_SECTION = re.compile(r"^## ", re.MULTILINE)
 
 
 def pages() -> dict[str, str]:
@@ -42,7 +43,8 @@ def cli_page() -> str:
         "An error is one line on standard error, beginning with `detloader: `. "
         "`--debug` shows the traceback as well."
     )
-    parts += ["## Exit status", table, errors, "## Settings", _SETTINGS]
+    parts += ["## Exit status", table, errors, "## Equivalence", _equivalences()]
+    parts += ["## Settings", _SETTINGS]
     return "\n\n".join(parts) + "\n"
 
 
@@ -53,12 +55,28 @@ def rules_page() -> str:
         ["| rule | what it says |", "|---|---|"]
         + [f"| [{rule.name}](#{rule.name}) | {rule.summary} |" for rule in rules]
     )
-    intro = "In causal order. `detloader rules RULE` prints the page of one rule."
+    intro = (
+        "In causal order. `detloader rules RULE` prints the page of one rule. "
+        "[Writing rules](writing-rules.md) says how to add one."
+    )
     parts = ["# The rules", _NOTE, intro, index]
     for rule in rules:
-        parts += [f"## {rule.name}", _HEADING.sub(r"### \1", rule.page.strip())]
+        parts += [f"## {rule.name}", _SECTION.sub("### ", rule.page.strip())]
     return "\n\n".join(parts) + "\n"
 
+
+def _equivalences() -> str:
+    """Return what each equivalence asks for, and what it costs not to meet it."""
+    rows = [f"| `{rule}` | {rule.meaning} |" for rule in Equivalence]
+    table = "\n".join(["| `--equivalence` | asks for |", "|---|---|", *rows])
+    return f"{table}\n\n{_EQUIVALENCE}"
+
+
+_EQUIVALENCE = """Draws and content have to agree in all of them; draws that merely follow the
+position do agree. The measured verdict stays as it is, and a decision follows it. Where the
+rule holds, the exit status is 0, and findings that concern only what the rule allows to differ
+do not count. Where it does not hold, it is 1. It is 2 where that cannot be told, as from
+digests alone, or from a run that is not complete."""
 
 _SETTINGS = """`[tool.detloader]` in the nearest `pyproject.toml`, from the current folder upwards.
 What the command line says stands above it. An unknown key is an error.
@@ -69,6 +87,7 @@ select = []              # the only rules to ask; all of them where it is empty
 ignore = ["race"]        # rules to leave out
 fail-on = "fail"         # note, warn or fail: the mildest finding that gives exit status 1
 limit = 10               # rows and IDs that text shows
+equivalence = "same-set" # how alike audited runs have to be; identical or equivalent without it
 ```"""
 
 

@@ -20,6 +20,7 @@ from detloader.manifest.layout import write_atomically
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from detloader.audits.equivalence import Equivalence
     from detloader.findings import Result
 
 __all__ = ["Output", "wants_color"]
@@ -38,6 +39,7 @@ class Output:
         ignore: rules to leave out.
         fail_on: mildest finding that gives exit status 1.
         limit: rows and IDs that text shows.
+        equivalence: how alike audited runs have to be, as the project's settings say.
         color: whether the terminal gets colours.
     """
 
@@ -49,6 +51,7 @@ class Output:
     ignore: Sequence[str]
     fail_on: Severity
     limit: int
+    equivalence: Equivalence | None
     color: bool
 
     @classmethod
@@ -79,11 +82,17 @@ class Output:
             ignore=ignore or settings.ignore,
             fail_on=settings.fail_on if fail_on is None else Severity(fail_on),
             limit=limit or settings.limit,
+            equivalence=settings.equivalence,
             color=not no_color and wants_color(),
         )
 
-    def give(self, result: Result) -> NoReturn:
-        """Write all reports and leave the command with the status of the result."""
+    def give(self, result: Result, rule: Equivalence | None = None) -> NoReturn:
+        """Write all reports and leave the command with the status of the result.
+
+        Args:
+            result: what came out.
+            rule: the equivalence that was asked for.
+        """
         texts = {
             path: reports.render(name, result, limit=self.limit, color=False)
             for name, path in self.files.items()
@@ -95,7 +104,7 @@ class Output:
         else:
             text = reports.render(self.terminal, result, limit=self.limit, color=self.color)
             click.echo(text, nl=False)
-        raise click.exceptions.Exit(status_of(result, self.fail_on))
+        raise click.exceptions.Exit(status_of(result, self.fail_on, rule))
 
 
 def wants_color() -> bool:

@@ -24,7 +24,12 @@ __all__ = ["command"]
     metavar="NAME=VALUE",
     help="Argument of the factory; the value is JSON where it reads as JSON, else text.",
 )
-@click.option("--batches", type=click.IntRange(min=1), metavar="N", help="Stop after N elements.")
+@click.option(
+    "--batches",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Stop after N elements, each a batch or a record, as the loader gives them.",
+)
 @click.option(
     "--level",
     type=click.Choice(["digest", "order", "full"]),
@@ -32,6 +37,8 @@ __all__ = ["command"]
     show_default=True,
     help="How much of each row is kept: nothing but digests, IDs, or all.",
 )
+@click.option("--ids", metavar="KEY", help="Key of each element that holds its record's ID.")
+@click.option("--batched", is_flag=True, help="An element is a batch, and not one record.")
 def command(
     *,
     factory: str,
@@ -39,20 +46,32 @@ def command(
     parameters: tuple[str, ...],
     batches: int | None,
     level: Literal["digest", "order", "full"],
+    ids: str | None,
+    batched: bool,
 ) -> None:
     """Build a loader, run it once, and record what it delivers.
 
-    The factory is called with the parameters; the current folder is importable.
+    The factory is called with the parameters; the current folder is importable. A loader that
+    fails is status 2, and so is a row that could not be recorded: the run keeps what came before.
     """
+    from detloader.cli.losses import Losses
     from detloader.manifest.reader import open_run
     from detloader.recipe import build_loader, parse_value
     from detloader.recording import record
+    from detloader.reports.plain import plural, printable
 
     arguments = {k: parse_value(v) for k, v in split_pairs(parameters, "-p").items()}
     loader, recipe = build_loader(factory, arguments)
-    with record(loader, run, level=level, recipe=recipe) as recorded:
+    with (
+        Losses() as losses,
+        record(
+            loader, run, level=level, ids=ids, batched=batched or None, recipe=recipe
+        ) as recorded,
+    ):
         _run(recorded, batches, f"{factory}, recorded in {run},")
-    click.echo(f"{run}: {open_run(run).rows} rows")
+    opened = open_run(run)
+    click.echo(printable(f"{run}: {plural(opened.rows, 'row')}"))
+    losses.refuse(opened)
 
 
 def _run(loader: Iterable[object], batches: int | None, name: str) -> None:
@@ -60,6 +79,7 @@ def _run(loader: Iterable[object], batches: int | None, name: str) -> None:
     from itertools import islice
 
     from detloader.errors import DetloaderError, LoaderError
+    from detloader.reports.plain import plural
 
     delivered = 0
     try:
@@ -69,6 +89,6 @@ def _run(loader: Iterable[object], batches: int | None, name: str) -> None:
         raise
     except Exception as error:
         raise LoaderError(
-            f"{name} failed after {delivered} elements: {type(error).__name__}: {error}; "
-            "--debug shows where"
+            f"{name} failed after {plural(delivered, 'element')}: "
+            f"{type(error).__name__}: {error}; --debug shows where"
         ) from error

@@ -8,10 +8,11 @@ from typing import Annotated
 
 import msgspec
 
+from detloader.audits.equivalence import Equivalence
 from detloader.errors import UsageError
 from detloader.findings import Severity
 
-__all__ = ["Settings", "read_settings"]
+__all__ = ["Settings", "project_folder", "read_settings"]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -22,12 +23,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         ignore: rules to leave out.
         fail_on: mildest finding that gives exit status 1.
         limit: rows and IDs that text shows.
+        equivalence: how alike audited runs have to be; None for identical or equivalent.
     """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     fail_on: Severity = Severity.FAIL
     limit: Annotated[int, msgspec.Meta(ge=1)] = 10
+    equivalence: Equivalence | None = None
 
 
 def read_settings(folder: Path) -> Settings:
@@ -36,11 +39,19 @@ def read_settings(folder: Path) -> Settings:
     Raises:
         UsageError: if the file is no TOML, or has an unknown key or a wrong value.
     """
-    for parent in (folder, *folder.parents):
-        path = parent / "pyproject.toml"
-        if path.is_file():
-            return _settings(path)
-    return Settings()
+    path = _project_file(folder)
+    return Settings() if path is None else _settings(path)
+
+
+def project_folder(folder: Path) -> Path:
+    """Return the folder of the project that a folder belongs to; itself where there is none."""
+    path = _project_file(folder)
+    return folder if path is None else path.parent
+
+
+def _project_file(folder: Path) -> Path | None:
+    paths = (parent / "pyproject.toml" for parent in (folder, *folder.parents))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _settings(path: Path) -> Settings:

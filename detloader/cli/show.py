@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from detloader.cli.options import cli_command, limit
+from detloader.errors import UsageError
 
 __all__ = ["command"]
 
@@ -22,14 +23,23 @@ def command(
     from pathlib import Path
 
     from detloader.cli.settings import read_settings
-    from detloader.cli.view import row_lines, run_lines, stream_lines
+    from detloader.cli.table import output_width
+    from detloader.cli.view import matching_rows, row_lines, run_lines, stream_lines
     from detloader.manifest.reader import open_run
 
     opened = open_run(run)
     shown = limit or read_settings(Path.cwd()).limit
     asked = {"batch": step, "epoch": epoch, "record": record}
     wanted = {column: value for column, value in asked.items() if value is not None}
-    lines = run_lines(opened)
-    for stream in opened.streams.values():
-        lines += ["", *stream_lines(stream), "", *row_lines(stream, wanted, shown)]
+    rows = {name: matching_rows(stream, wanted) for name, stream in opened.streams.items()}
+    if wanted and not any(rows.values()):
+        raise UsageError(_no_match(run, step=step, epoch=epoch, record=record))
+    lines, width = run_lines(opened), output_width()
+    for name, stream in opened.streams.items():
+        lines += ["", *stream_lines(stream), "", *row_lines(rows[name], shown, width)]
     click.echo("\n".join(lines))
+
+
+def _no_match(run: str, **asked: int | str | None) -> str:
+    given = " ".join(f"--{name} {value}" for name, value in asked.items() if value is not None)
+    return f"no row of {run} has {given}: detloader show {run} shows which rows there are"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from detloader.cli.table import table_lines
 from detloader.errors import UsageError
 from detloader.manifest.schema import Level
 from detloader.reports.plain import listed, plural, printable, wrap
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from detloader.manifest.reader import Run, Stream
+    from detloader.manifest.reader import Rank, Run, Stream
 
-__all__ = ["row_lines", "run_lines", "stream_lines"]
+__all__ = ["matching_rows", "row_lines", "run_lines", "stream_lines"]
 
 _LABEL = 14
 
@@ -34,9 +35,10 @@ def run_lines(run: Run) -> list[str]:
 
 def stream_lines(stream: Stream) -> list[str]:
     """Describe one loader of the run."""
+    epochs = _epochs(stream)
     facts = [
         plural(stream.rows, "row"),
-        *([plural(_epochs(stream), "epoch")] if "epoch" in stream.columns else []),
+        *([plural(epochs, "epoch")] if epochs else []),
         plural(len(stream.ranks), "rank"),
         f"level {stream.level}",
         "complete" if stream.complete else "incomplete",
@@ -56,25 +58,43 @@ def stream_lines(stream: Stream) -> list[str]:
 
 
 def _epochs(stream: Stream) -> int:
-    return max(rank.header.seen.epochs for rank in stream.ranks)
+    if "epoch" not in stream.columns:
+        return 0
+    return max(map(_epochs_of, stream.ranks))
 
 
-def row_lines(stream: Stream, wanted: Mapping[str, int | str], limit: int) -> list[str]:
-    """Return the first rows that have the wanted values, as a table.
+def _epochs_of(rank: Rank) -> int:
+    """Count the epochs of a rank; the header of one that was never sealed does not know them."""
+    if rank.header.state == "complete" or rank.header.level is Level.DIGEST:
+        return rank.header.seen.epochs
+    return len(rank.table(["epoch"])["epoch"].unique())
+
+
+def matching_rows(stream: Stream, wanted: Mapping[str, int | str]) -> pa.Table | None:
+    """Return the rows that have the wanted values, with their numbers; None if none were kept.
 
     Raises:
         UsageError: if the run has no such column.
+        RunError: if rows are wanted that were not kept.
     """
     if stream.level is Level.DIGEST and not wanted:
-        return ["The rows were not kept, for the run was recorded at level digest."]
+        return None
     import pyarrow as pa
 
     rows = stream.table()
     rows = rows.add_column(0, "row", pa.array(range(len(rows)), pa.int64()))
     for column, value in wanted.items():
         rows = rows.filter(_mask(rows, stream.name, column, value))
+    return rows
+
+
+def row_lines(rows: pa.Table | None, limit: int, width: int) -> list[str]:
+    """Return the first rows as a table that is no wider than the width, where that can be."""
+    if rows is None:
+        return ["The rows were not kept, for the run was recorded at level digest."]
     shown = rows.slice(0, limit)
-    lines = _aligned({name: shown[name].to_pylist() for name in shown.column_names})
+    columns = {name: shown[name].to_pylist() for name in shown.column_names}
+    lines = table_lines(columns, _value, width)
     if not len(rows):
         lines.append("(no rows)")
     elif len(rows) > limit:
@@ -101,24 +121,6 @@ def _mask(rows: pa.Table, stream: str, column: str, value: int | str) -> Any:
         return compute.equal(rows[column], pa.scalar(value, kind))
     except OverflowError:
         raise UsageError(f"--{column} {value} is out of range: give one that int64 holds") from None
-
-
-def _aligned(columns: Mapping[str, list[Any]]) -> list[str]:
-    """Return rows of text; numbers are set to the right."""
-    cells = {name: [_value(value) for value in values] for name, values in columns.items()}
-    widths = {name: max(len(name), *map(len, texts), 0) for name, texts in cells.items()}
-    marks = {name: "<" if _has_text(values) else ">" for name, values in columns.items()}
-
-    def line(texts: Mapping[str, str]) -> str:
-        return "  ".join(f"{texts[n]:{marks[n]}{widths[n]}}" for n in columns).rstrip()
-
-    count = len(next(iter(cells.values())))
-    rows = [{name: texts[row] for name, texts in cells.items()} for row in range(count)]
-    return [line({name: printable(name) for name in columns}), *(line(row) for row in rows)]
-
-
-def _has_text(values: list[Any]) -> bool:
-    return any(isinstance(value, str) for value in values)
 
 
 def _facts(values: Mapping[str, Any]) -> str:

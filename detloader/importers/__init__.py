@@ -7,6 +7,7 @@ and how to read them. `columns` decides what each column is, for all formats ali
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import shutil
 import tempfile
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from detloader.errors import LogError, RunExistsError
+from detloader.errors import LogError, RunError, RunExistsError
 from detloader.importers.columns import type_columns
 from detloader.importers.format import LogFormat
 from detloader.importers.meta import read_meta
@@ -25,7 +26,6 @@ from detloader.manifest.schema import Declared, Environment
 from detloader.manifest.writer import RankWriter
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Mapping
 
 __all__ = ["formats", "import_log"]
@@ -53,20 +53,20 @@ def import_log(
     Raises:
         LogError: if the log or what it declares cannot be used.
         RunExistsError: if there is something in the way.
+        RunError: if the run cannot be written.
     """
     target = Path(run)
     if target.exists() or target.is_symlink():
         raise RunExistsError(f"{target} exists: import into another folder, or remove it first")
     declared = Declared() if meta is None else read_meta(Path(meta))
     ranks = _ranks(_rows(Path(log), columns or {}))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # Beside the target, so that renaming is one step within one file system.
-    scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
-        _write(scratch / "run", ranks, declared)
-        _put(scratch / "run", target)
-    finally:
-        shutil.rmtree(scratch)
+        _write_whole(target, ranks, declared)
+    except RunError:
+        raise
+    except OSError as error:
+        what = os.strerror(error.errno) if error.errno else error
+        raise RunError(f"{target} cannot be written: {what}; name another folder") from error
 
 
 def formats() -> dict[str, LogFormat]:
@@ -113,6 +113,17 @@ def _ranks(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
     numbers, starts = np.unique(rank[order], return_index=True)
     for number, places in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
         yield number, rows.take(places)
+
+
+def _write_whole(target: Path, ranks: Iterator[tuple[int, pa.Table]], declared: Declared) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the target, so that renaming is one step within one file system.
+    scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        _write(scratch / "run", ranks, declared)
+        _put(scratch / "run", target)
+    finally:
+        shutil.rmtree(scratch)
 
 
 def _write(run: Path, ranks: Iterator[tuple[int, pa.Table]], declared: Declared) -> None:

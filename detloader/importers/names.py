@@ -24,9 +24,11 @@ def rename_columns(log: Path, raw: pa.Table, columns: Mapping[str, str]) -> pa.T
         columns: from the run's name to the log's, where they are not the same.
 
     Raises:
-        LogError: if a column is missing, nameless, or there more than once.
+        LogError: if a column is missing, nameless, or there more than once, or if its
+            name begins or ends with white space.
     """
     found = raw.column_names
+    _refuse_blanks(log, [name for name in found if name not in columns.values()])
     for name, source in columns.items():
         if source not in found:
             raise LogError(f"{log} has no column {source!r} to read as {name}: {_has(found)}")
@@ -40,6 +42,16 @@ def rename_columns(log: Path, raw: pa.Table, columns: Mapping[str, str]) -> pa.T
         )
     fields = [field.with_name(name) for field, name in zip(raw.schema, names, strict=True)]
     return pa.table(raw.columns, schema=pa.schema(fields))
+
+
+def _refuse_blanks(log: Path, names: Sequence[str]) -> None:
+    """A blank that nobody sees would make `batch` a column that no rule knows."""
+    for name in names:
+        if name != name.strip():
+            raise LogError(
+                f"{log}: the name of column {name!r} begins or ends with white space: remove it, "
+                f"or give the column a name with --column {name.strip() or 'NAME'}={name!r}"
+            )
 
 
 def _refuse_unusable(log: Path, names: Sequence[str]) -> None:

@@ -55,9 +55,14 @@ class Rank:
         """Rows that were recorded; of an open run, those that reached the disk."""
         if self.header.state == "complete":
             return self.header.seen.rows
+        return self.header.seen.rows + len(self.unsealed)
+
+    @functools.cached_property
+    def unsealed(self) -> pa.Table:
+        """Rows of an open run that no sealed part holds; read once, for they may be growing."""
         from detloader.manifest.tables import unsealed_rows
 
-        return self.header.seen.rows + len(unsealed_rows(self))
+        return unsealed_rows(self)
 
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Read the rows in delivery order.
@@ -102,6 +107,11 @@ class Stream:
     def rows(self) -> int:
         """Rows of all ranks."""
         return sum(rank.rows for rank in self.ranks)
+
+    @property
+    def lost(self) -> int:
+        """Rows, of all ranks, that were delivered but could not be recorded."""
+        return sum(rank.header.seen.lost for rank in self.ranks)
 
     @property
     def complete(self) -> bool:

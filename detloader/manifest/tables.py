@@ -54,7 +54,7 @@ def unsealed_rows(rank: Rank) -> pa.Table:
 
 def unsealed_columns(rank: Rank) -> dict[str, ColumnType]:
     """Return names and types of the columns in the journal of an open run."""
-    types = {field.name: column_type(field.type) for field in unsealed_rows(rank).schema}
+    types = {field.name: column_type(field.type) for field in rank.unsealed.schema}
     return {name: type_ for name, type_ in types.items() if type_ is not None}
 
 
@@ -89,7 +89,7 @@ def _parts(rank: Rank, schema: pa.Schema, rows: range | None) -> Iterator[pa.Tab
     try:
         for file, some in _rows_of_files(header, rows):
             yield read_part(rank.folder / file.path, file.rows, wanted, some).cast(schema)
-        if header.state == "open" and (rest := unsealed_rows(rank)).num_columns:
+        if header.state == "open" and (rest := rank.unsealed).num_columns:
             yield rest.select(wanted).cast(schema)
     except (pa.ArrowException, KeyError, ValueError) as error:
         message = f"{rank.folder} is damaged: its files do not hold the columns of its header"

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from detloader import record
 from detloader.audits import audit, check
 from detloader.errors import DamageError, RunNotFoundError
 from detloader.findings import Counts, Result, Verdict
@@ -268,3 +269,13 @@ def test_digests_of_two_types_are_compared_as_text(tmp_path: Path) -> None:
 
     assert counts_of(result) == Counts(content=1)
     assert (first_of(result).a, first_of(result).b) == ("18", "x18")
+
+
+def test_rows_that_were_lost_lower_the_coverage(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        with record([1, 2, object(), 4], tmp_path / name) as loader:
+            list(loader)
+
+    result = audit(tmp_path / "a", tmp_path / "b")
+
+    assert (result.verdict, result.coverage) == ("identical", 0.5)

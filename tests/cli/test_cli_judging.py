@@ -168,3 +168,16 @@ def test_rules_are_selected_and_left_out_by_name(cli: Cli, case: Case) -> None:
     assert "partition-broken" not in found("--ignore", "partition-broken")
     assert_unjudged(cli("check", run, "--select", "partition"), "there is no rule 'partition'")
     assert_unjudged(cli("check", run, "--ignore", "partition"), "there is no rule 'partition'")
+
+
+def test_an_audit_has_the_same_fields_whatever_it_finds(
+    cli: Cli, case: Case, tmp_path: Path
+) -> None:
+    empty = import_rows(cli, tmp_path, "empty", "record")
+    a, b = case("implicit-partitioning-10-4")
+    pairs = [(empty, empty), (a, a), (a, b)]
+    results = [json.loads(cli("audit", *pair, "--json", "-").stdout) for pair in pairs]
+
+    assert [result["verdict"] for result in results] == ["inconclusive", "identical", "changed"]
+    assert results[0].keys() == results[1].keys() == results[2].keys()
+    assert results[0]["differences"] == results[1]["differences"]

@@ -15,6 +15,7 @@ import pytest
 import detloader.cli
 from detloader.cli.status import guarded
 from detloader.errors import UsageError
+from detloader.manifest.verify import verify_run
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 SCRIPT = Path(sys.executable).with_name("detloader")
@@ -46,7 +47,17 @@ def test_a_command_is_a_file_of_the_package(cli: Cli) -> None:
     modules = {module.name.rstrip("_") for module in pkgutil.iter_modules(detloader.cli.__path__)}
     listed = set(re.findall(r"^  (\w+)  ", cli("--help").stdout, re.MULTILINE))
 
-    assert listed == {"audit", "check", "demo", "import", "record", "rules", "show", "verify"}
+    assert listed == {
+        "accept",
+        "audit",
+        "check",
+        "demo",
+        "import",
+        "record",
+        "rules",
+        "show",
+        "verify",
+    }
     assert listed <= modules
 
 
@@ -109,6 +120,9 @@ def test_an_interrupt_is_quiet_and_has_the_status_of_an_interrupt(tmp_path: Path
         _, errors = process.communicate()
 
     assert (process.returncode, errors) == (130, "")
+    run = verify_run(tmp_path / "run")
+    assert run.fingerprint is not None
+    assert not run.complete
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from detloader.manifest.reader import open_run
 from detloader.manifest.verify import verify_run
+from detloader.recording import record
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -18,9 +19,8 @@ LOADERS = '''
 import itertools
 import os
 import signal
-from pathlib import Path
 
-from detloader import to_grain
+from detloader import open_run, to_grain
 
 NUMBERS = [1, 2, 3]
 
@@ -61,11 +61,23 @@ def leaves():
     raise SystemExit(0)
 
 
+def dicts():
+    return [{"id": name, "x": [1.0]} for name in "abc"]
+
+
+def batches():
+    return [{"id": [7, 8], "x": [1, 2]}, {"id": [9], "x": [3]}]
+
+
+def torn():
+    return [{"id": 1}, {"id": 2}, {"no": 3}, {"id": 4}, {"id": 5}]
+
+
 def killed():
     """Kill the process once some rows have reached the disk."""
     for number in itertools.count():
         yield number
-        if any(path.stat().st_size > 4096 for path in Path("run").rglob("journal.arrows")):
+        if number % 1000 == 999 and open_run("run").rows:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -131,7 +143,7 @@ def test_an_endless_loader_stops_after_the_batches_asked_for(cli: Cli, tmp_path:
 
 @pytest.mark.usefixtures("loaders")
 def test_a_factory_may_be_part_of_a_class(cli: Cli) -> None:
-    assert cli("record", "loaders:Data.make", "-o", "run").stdout == "run: 1 rows\n"
+    assert cli("record", "loaders:Data.make", "-o", "run").stdout == "run: 1 row\n"
 
 
 @pytest.mark.usefixtures("loaders")
@@ -161,7 +173,7 @@ def test_the_level_decides_what_is_kept(cli: Cli, tmp_path: Path, level: str) ->
         ("loaders:fails", "OSError: no disk"),
         ("loaders:leaves", "SystemExit"),
         ("loaders:stream", "missing 1 required positional argument"),
-        ("loaders:breaks", "failed after 1 elements: RuntimeError: torn\\nfile"),
+        ("loaders:breaks", "failed after 1 element: RuntimeError: torn\\nfile"),
     ],
 )
 def test_a_factory_or_loader_that_fails_is_one_line(cli: Cli, factory: str, reason: str) -> None:
@@ -216,8 +228,55 @@ def test_a_killed_recording_leaves_a_prefix_that_says_it_is_incomplete(
 
     assert killed.returncode == -signal.SIGKILL
     assert shown.returncode == 0
-    assert re.match(r"run: [\d,]+ rows, incomplete\n", shown.stdout)
-    assert open_run(tmp_path / "run").rows > 0
+    rows = open_run(tmp_path / "run").rows
+    assert rows > 0
+    assert shown.stdout.startswith(f"run: {rows:,} rows, incomplete\n")
+    assert f"\nstream main: {rows:,} rows, 1 epoch, " in shown.stdout
     assert (verified.returncode, verified.stdout) == (2, "")
-    assert "is still open" in verified.stderr
+    assert verified.stderr == (
+        f"detloader: run was cut off and never sealed: {rows:,} rows can be read, "
+        "none sealed yet; audit judges it as the beginning of a run\n"
+    )
     assert "Traceback" not in audited.stderr
+
+
+def test_a_run_that_somebody_records_is_not_said_to_be_cut_off(cli: Cli, tmp_path: Path) -> None:
+    with record(["a", "b"], tmp_path / "run"):
+        verified = cli("verify", "run")
+
+    assert verified.returncode == 2
+    assert "run is still being recorded" in verified.stderr
+    assert cli("verify", "run").returncode == 0
+
+
+@pytest.mark.usefixtures("loaders")
+@pytest.mark.parametrize(
+    ("options", "ids"),
+    [
+        (["loaders:dicts", "--ids", "id"], ["a", "b", "c"]),
+        (["loaders:batches", "--ids", "id", "--batched"], [7, 8, 9]),
+    ],
+)
+def test_ids_are_found_in_the_elements(
+    cli: Cli, tmp_path: Path, options: list[str], ids: list[int | str]
+) -> None:
+    done = cli("record", *options, "-o", "run")
+    rows = open_run(tmp_path / "run").streams["main"].table()
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "run: 3 rows\n", "")
+    assert rows["record"].to_pylist() == ids
+    assert ("batch" in rows.column_names) == ("--batched" in options)
+
+
+@pytest.mark.usefixtures("loaders")
+@pytest.mark.parametrize(("key", "kept"), [("id", 2), ("nothing", 0)])
+def test_rows_that_could_not_be_recorded_are_one_line_and_status_2(
+    cli: Cli, tmp_path: Path, key: str, kept: int
+) -> None:
+    done = cli("record", "loaders:torn", "--ids", key, "-o", "run")
+
+    assert (done.returncode, done.stdout) == (2, f"run: {kept} rows\n")
+    assert re.fullmatch(
+        rf"detloader: {5 - kept} rows could not be recorded: .*'{key}'.*\n", done.stderr
+    )
+    assert open_run(tmp_path / "run").rows == kept

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from detloader.audits import all_rules
+from detloader.cli.page import page_text
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -14,11 +18,10 @@ NAMES = [rule.name for rule in all_rules()]
 
 def test_every_rule_is_listed_with_its_summary(cli: Cli) -> None:
     done = cli("rules")
-    listed = [line.partition("  ") for line in done.stdout.splitlines()]
+    text = " ".join(done.stdout.split())
 
-    assert [(name, summary.strip()) for name, _, summary in listed] == [
-        (rule.name, rule.summary) for rule in all_rules()
-    ]
+    assert text == " ".join(f"{rule.name} {rule.summary}" for rule in all_rules())
+    assert max(map(len, done.stdout.splitlines())) <= 80
 
 
 def test_the_rules_of_the_first_line_are_there() -> None:
@@ -38,6 +41,9 @@ def test_a_rule_is_explained_on_its_page(cli: Cli, name: str) -> None:
 
     assert done.returncode == 0
     assert done.stdout.startswith(f"{name}\n{'=' * len(name)}\n\n")
+    assert "\nHow to mend it\n--------------\n" in done.stdout
+    assert not re.search(r"^#", done.stdout, re.MULTILINE)
+    assert max(map(len, done.stdout.splitlines())) <= 80
 
 
 def test_an_unknown_rule_is_one_line_with_what_may_be_meant(cli: Cli) -> None:
@@ -48,3 +54,14 @@ def test_an_unknown_rule_is_one_line_with_what_may_be_meant(cli: Cli) -> None:
         near.stderr == "detloader: there is no rule ignored-weight: did you mean ignored-weights?\n"
     )
     assert far.stderr == "detloader: there is no rule zzz: detloader rules lists them\n"
+
+
+@given(words=st.lists(st.text("ab`-", min_size=1, max_size=30), min_size=1))
+def test_a_page_keeps_its_words_and_its_examples(words: list[str]) -> None:
+    item, example = " ".join(words), f"    {'0 ' * 60}|"
+    shown = page_text(f"Title.\n\n## Example\n\n{item}\n\n{example}\n\n- one\n  more\n- two\n")
+
+    assert shown.split()[:3] == ["Title.", "Example", "-------"]
+    assert shown.endswith("\n\n- one more\n- two")
+    assert f"\n\n{example}\n\n" in shown
+    assert " ".join(shown.split()).count(" ".join(item.split())) >= 1

@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+import fcntl
+import os
+import pty
+import struct
 import subprocess
+import sys
+import termios
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+SCRIPT = Path(sys.executable).with_name("detloader")
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 LOG = """epoch,batch,rank,record,draws,worker
@@ -64,8 +71,21 @@ def test_rows_can_be_chosen(cli: Cli, run: str, options: list[str], numbers: lis
     assert [row[0] for row in rows(cli("show", run, *options))[1:]] == numbers
 
 
-def test_no_row_is_said_to_be_none(cli: Cli, run: str) -> None:
-    assert cli("show", run, "--record", "z").stdout.endswith("(no rows)\n")
+def test_no_row_that_fits_is_one_line_and_status_2(cli: Cli, run: str) -> None:
+    done = cli("show", run, "--record", "z", "--epoch", "0")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "detloader: no row of run has --epoch 0 --record z: "
+        "detloader show run shows which rows there are\n"
+    )
+
+
+def test_a_run_without_rows_is_shown(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").write_text("record\n", encoding="utf-8")
+    cli("import", "empty.csv", "-o", "empty")
+
+    assert cli("show", "empty").stdout.endswith("(no rows)\n")
 
 
 def test_the_limit_says_how_much_is_left(cli: Cli, run: str) -> None:
@@ -95,3 +115,40 @@ def test_what_a_run_cannot_tell_is_an_error(
 
     assert done.returncode == 2
     assert reason in done.stderr
+
+
+WIDE = ("draws", "content", "raw", "mixture", "split", "label", "colour", "shard")
+DIGEST = 18446744073709551615
+
+
+@pytest.fixture
+def wide(cli: Cli, tmp_path: Path) -> str:
+    """A run whose rows are wider than a terminal."""
+    values = ",".join([str(DIGEST)] * 3 + ["quite-a-long-word"] * 5)
+    (tmp_path / "wide.csv").write_text(
+        f"epoch,batch,record,{','.join(WIDE)}\n0,0,7,{values}\n", encoding="utf-8"
+    )
+    assert cli("import", "wide.csv", "-o", "wide").returncode == 0
+    return "wide"
+
+
+def test_a_table_fits_80_columns_and_says_what_it_left_out(cli: Cli, wide: str) -> None:
+    shown = cli("show", wide).stdout
+    headings, row, left_out = shown.rpartition("\n\n")[2].splitlines()
+
+    assert max(map(len, shown.splitlines())) <= 80
+    assert headings.split() == ["row", "epoch", "batch", "record", *WIDE[:4]]
+    assert row.split() == ["0", "0", "0", "7", *["18446744…"] * 3, "quite-a-long-word"]
+    assert left_out == "(no room for: split, label, colour, shard, rank, position)"
+
+
+def test_a_wide_terminal_shows_all_of_it(wide: str, tmp_path: Path) -> None:
+    primary, secondary = pty.openpty()
+    fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 300, 0, 0))
+    done = subprocess.run([SCRIPT, "show", wide], cwd=tmp_path, stdout=secondary, check=False)
+    shown = os.read(primary, 65_536).decode()
+    os.close(secondary)
+    os.close(primary)
+
+    assert done.returncode == 0
+    assert shown.split().count(str(DIGEST)) == 3

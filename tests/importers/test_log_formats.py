@@ -186,3 +186,18 @@ def test_a_parquet_column_of_lists_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(LogError, match="column labels is of type list"):
         imported(tmp_path / "log.parquet")
+
+
+@pytest.mark.parametrize("name", [" batch", "batch ", "\tbatch", "\u00a0batch"])
+def test_a_column_name_with_blanks_around_it_is_named_with_its_mend(name: str) -> None:
+    with pytest.raises(LogError, match="begins or ends with white space") as caught:
+        import_text("log.csv", f"record,{name}\n1,2\n")
+
+    assert f"column {name!r}" in str(caught.value)
+    assert f"--column batch={name!r}" in str(caught.value)
+
+
+def test_a_column_name_with_blanks_can_be_given_another_name() -> None:
+    table = import_text("log.csv", "record, batch\n1,2\n", columns={"batch": " batch"})
+
+    assert table["batch"].to_pylist() == [2]

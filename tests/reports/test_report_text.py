@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import textwrap
 
 import msgspec
@@ -11,6 +12,7 @@ from detloader.findings import (
     Counts,
     Finding,
     FirstDifference,
+    JsonValue,
     NotChecked,
     Result,
     RunSummary,
@@ -121,7 +123,7 @@ def test_a_note_is_no_cause() -> None:
             Counts(missing=2, extra=1),
             "has 8 of the 10 records of runs/frozen and 1 other",
         ),
-        (Verdict.CHANGED, Counts(duplicated=2), "2 of them too often"),
+        (Verdict.CHANGED, Counts(duplicated=2), "has all 10 records of runs/frozen and 2 repeats"),
         (Verdict.CHANGED, Counts(content=1), "with other content in 1 row"),
         (Verdict.CHANGED, Counts(draws=4), "with other draws in 4 rows"),
     ],
@@ -193,13 +195,58 @@ def test_long_lists_are_cut_and_say_how_much_is_left() -> None:
     assert "0, 1, 2 and 97 more" in text(replaced(findings=[finding]), limit=3)
 
 
-def test_measurements_of_several_parts_stay_together() -> None:
-    shares = [{"record": 0, "declared": 0.25}, {"record": 1, "declared": 0.75}]
-    finding = msgspec.structs.replace(CHANGED.findings[0], evidence={"shares": shares})
+def shown(evidence: dict[str, JsonValue], limit: int = 10) -> str:
+    finding = msgspec.structs.replace(CHANGED.findings[0], evidence=evidence)
+    return text(replaced(findings=[finding]), limit)
 
-    assert "shares             (record 0, declared 0.25), (record 1, declared 0.75)\n" in text(
-        replaced(findings=[finding])
-    )
+
+def test_measurements_of_equal_parts_are_a_table() -> None:
+    shares: list[JsonValue] = [
+        {"record": record, "declared": 0.25, "kind": "ab"[record % 2]} for record in range(9, 12)
+    ]
+
+    assert (
+        "  shares             record  declared  kind\n"
+        "                          9      0.25  b\n"
+        "                         10      0.25  a\n"
+        "                     and 1 more\n"
+    ) in shown({"shares": shares}, limit=2)
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        [{"record": 0, "declared": 0.25}, {"record": 1}],
+        [{"record": "a" * 60, "declared": 0.25}, {"record": "b" * 60, "declared": 0.25}],
+        [{"record": 0, "epochs": [1, 2]}, {"record": 1, "epochs": [3]}],
+    ],
+)
+def test_measurements_that_make_no_table_stay_together(shares: list[JsonValue]) -> None:
+    lines = shown({"shares": shares}).splitlines()
+
+    assert any("(record" in line for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("evidence", "line"),
+    [
+        ({"log10_chance": -139.8}, "  chance             below 1 in 10^139"),
+        ({"log10_chance": -0.3}, "  chance             0.5"),
+        ({"p_declared": 1.2e-119}, "  chance if declared  below 1 in 10^118"),
+        ({"p_uniform": 0.05612}, "  chance if uniform  0.056"),
+        ({"p_declared": 0.0}, "below 1 in 10^300"),
+    ],
+)
+def test_a_chance_is_told_as_one(evidence: dict[str, JsonValue], line: str) -> None:
+    assert f"{line}\n" in shown(evidence)
+
+
+def test_values_are_aligned_whatever_the_labels() -> None:
+    lines = shown({"share": 1, "rows_of_another_epoch_before": 2, "x" * 40: 3}).splitlines()
+    measured = [line for line in lines if re.search(r"  [123]$", line)]
+
+    assert [line.rindex(" ") for line in measured] == [31] * 3
 
 
 def test_colours_change_no_letter() -> None:
@@ -229,3 +276,16 @@ def test_no_line_is_wider_than_80_columns_and_nothing_moves_the_cursor(
 
     assert max(map(len, told.split("\n"))) <= 80
     assert all(character == "\n" or character.isprintable() for character in told)
+
+
+def test_a_decision_stands_below_the_verdict_and_in_the_one_line() -> None:
+    decided = replaced(decision="accepted until 2027-01-31: known")
+
+    assert text(decided).split("\n\n")[1] == "decision: accepted until 2027-01-31: known"
+    assert headline(decided) == headline(CHANGED) + "; accepted until 2027-01-31: known"
+
+
+def test_a_decision_shows_no_control_characters() -> None:
+    decided = replaced(decision="accepted until 2027-01-31: \x1b[2J")
+
+    assert "\x1b" not in text(decided) + headline(decided)
