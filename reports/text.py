@@ -69,7 +69,7 @@ def _stream_blocks(stream: Result | StreamResult, limit: int) -> Iterator[str]:
     if stream.verdict in _DIFFERENT and not is_explained:
         yield "\n".join(
             [
-                wrap(_sentence(stream.reason) or "No rule names the cause."),
+                wrap(_unexplained(stream)),
                 *first_difference_lines(first),
             ]
         )
@@ -84,9 +84,11 @@ def _stream_blocks(stream: Result | StreamResult, limit: int) -> Iterator[str]:
         yield wrap(f"not compared: {', '.join(stream.not_compared)}", hanging="  ")
 
 
-def _sentence(reason: str | None) -> str:
-    # Not capitalised: a formula may stand at its head.
-    return f"{reason}." if reason else ""
+def _unexplained(stream: Result | StreamResult) -> str:
+    if stream.reason:
+        # Not capitalised: a formula may stand at its head.
+        return f"{stream.reason}."
+    return "No rule finds a fault." if stream.findings else "No rule names the cause."
 
 
 def _finding_lines(finding: Finding, first: FirstDifference | None, limit: int) -> Iterator[str]:

@@ -118,7 +118,7 @@ def _by_enumeration(comparison: Comparison, names: Names) -> Orders | None:
         return None
     epochs_a, epochs_b = [list(view.by_epoch()) for view in (a, b)]
     order_a, order_b = names.a[epochs_a[0][1]], names.b[epochs_b[0][1]]
-    if len(np.unique(order_a)) < len(order_a) or len(order_a) != len(order_b):
+    if not are_distinct(order_a) or len(order_a) != len(order_b):
         return None
     if not (_is_steady(epochs_a, names.a) and _is_steady(epochs_b, names.b)):
         return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.confirm import show
-from detloader.audits.integers import lacking
+from detloader.audits.integers import distinct, lacking
 from detloader.audits.measures.deliverers import deliverers_of
 from detloader.audits.measures.statistics import chance_of_no_repeat, is_impossible
 from detloader.audits.rule import CannotTell, Fault
@@ -56,9 +56,9 @@ def _explain_missing(view: StreamView, known: Known, *, found: bool) -> None:
 
 def _check_that_records_repeat(view: StreamView) -> Fault | None:
     sequences = _sequences(view, view.rank)
-    if any(len(np.unique(sequence)) < len(sequence) for sequence in sequences):
+    if any(len(distinct(sequence)) < len(sequence) for sequence in sequences):
         return None
-    size = int(view.declared("source_size") or len(np.unique(view.record.values)))
+    size = int(view.declared("source_size") or len(distinct(view.record.values)))
     fresh = {sequence.tobytes(): len(sequence) for sequence in sequences}
     log_chance = sum(chance_of_no_repeat(length, size) for length in fresh.values())
     if not is_impossible(log_chance):
@@ -105,7 +105,7 @@ def is_drawn_with_replacement(view: StreamView) -> bool:
     Raises:
         CannotTell: which of the declared workers delivered what is unknown.
     """
-    size = int(view.declared("source_size") or len(np.unique(view.record.values)))
+    size = int(view.declared("source_size") or len(distinct(view.record.values)))
     by_rank = _sequences(view, view.rank)
     by_worker = _sequences(view, deliverers_of(view).of_row) if view.has("worker") else by_rank
     repeated = sum(map(_repeats, by_rank))
@@ -127,7 +127,7 @@ def _expected(sequences: list[Integers], size: int) -> float:
 
 
 def _repeats(sequence: Integers) -> int:
-    return len(sequence) - len(np.unique(sequence))
+    return len(sequence) - len(distinct(sequence))
 
 
 def _sequences(view: StreamView, labels: Integers) -> list[Integers]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.integers import distinct
 from detloader.audits.measures.shares import chance_of_counts
 from detloader.audits.measures.statistics import PLAUSIBLE
 from detloader.audits.measures.weighted import Draws
@@ -45,7 +46,7 @@ def repetition(view: StreamView) -> float:
     if not view.rows:
         return 0.0
     _, rows = next(view.by_epoch())
-    return len(rows) / len(np.unique(view.record.values[rows]))
+    return len(rows) / len(distinct(view.record.values[rows]))
 
 
 def schedules_of(a: StreamView, b: StreamView, by: str, known: Known) -> Schedules:

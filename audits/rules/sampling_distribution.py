@@ -239,7 +239,7 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     if b.declared("weights") is not None or b.declared("resume") is not None:
         return []
     if min(repetition(a), repetition(b)) < OFTEN:
-        raise CannotTell("weights, or records that come five times an epoch in both runs")
+        raise CannotTell("records that come five times an epoch in both runs")
     by = "shard" if a.has("shard") and b.has("shard") else "record"
     schedules = schedules_of(a, b, by, known)
     log_chance = chance_of_homogeneity(schedules)
