@@ -29,7 +29,7 @@ RECORDS: dict[str, Any] = {
     "bytes": lambda i: b"x" * (i % 5),
     "booleans": lambda i: bool(i % 2),
     "complex numbers": lambda i: complex(i, 1),
-    "dates": lambda i: np.datetime64("2020-01-01") + i,
+    "dates": lambda i: np.datetime64("2020-01-01") + np.timedelta64(i, "D"),
     "mixed dtypes": lambda i: np.zeros(2, [np.int8, np.int32, np.float16][i % 3]),
     "mixed numbers": lambda i: [i, float(i), bool(i % 2)][i % 3],
     "large integers": lambda i: 2**63 - 3 + i,
