@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.manifest.tables import count_in_groups
+
 if TYPE_CHECKING:
     from detloader.audits.columns import Flags, Integers
     from detloader.audits.view import StreamView
@@ -70,13 +72,7 @@ def global_batches(view: StreamView) -> Integers:
 def place_in_epoch(view: StreamView) -> Integers:
     """Count the rows of each (rank, epoch) from 0, in delivery order; shape (rows,), int64."""
     order = np.lexsort((view.position, view.epoch, view.rank))
-    epoch, rank = view.epoch[order], view.rank[order]
-    fresh = np.ones(view.rows, dtype=np.bool_)
-    fresh[1:] = (epoch[1:] != epoch[:-1]) | (rank[1:] != rank[:-1])
-    start = np.maximum.accumulate(np.where(fresh, np.arange(view.rows), 0))
-    place = np.empty(view.rows, np.int64)
-    place[order] = np.arange(view.rows) - start
-    return place
+    return count_in_groups(order, view.epoch, view.rank)
 
 
 def _number(epoch: Integers, label: Integers) -> Integers:

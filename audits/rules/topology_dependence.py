@@ -54,6 +54,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.confirm import record_again
+from detloader.audits.integers import distinct
 from detloader.audits.measures.aspects import aspects_of, is_cut_short
 from detloader.audits.measures.conditions import (
     TOPOLOGY,
@@ -140,7 +141,7 @@ def _fault(comparison: Comparison, fields: dict[str, JsonValue], aspects: Aspect
     for name, view, matched in (("missing", a, alignment.rows_a), ("extra", b, alignment.rows_b)):
         left = np.ones(view.rows, dtype=np.bool_)
         left[matched] = False
-        records = np.unique(view.record.values[left])
+        records = distinct(view.record.values[left])
         evidence[name] = [*view.identify(records[:SHOWN])]
         evidence[f"{name}_count"] = len(records)
     changed = " and ".join(f"{name} {_both(values)}" for name, values in fields.items())

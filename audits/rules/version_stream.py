@@ -51,6 +51,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.integers import lacking
 from detloader.audits.measures.aspects import aspects_of, is_cut_short
 from detloader.audits.measures.conditions import (
     equal_conditions,
@@ -64,11 +65,9 @@ from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
 if TYPE_CHECKING:
-    from detloader.audits.columns import Integers
     from detloader.audits.compare import Comparison
     from detloader.audits.measures.aspects import Aspects
     from detloader.audits.rule import Known
-    from detloader.audits.view import StreamView
     from detloader.findings import JsonValue
     from detloader.manifest.reader import Stream
 
@@ -115,8 +114,8 @@ def _fault(
     comparison: Comparison, versions: dict[str, JsonValue], aspects: Aspects, known: Known
 ) -> Fault:
     a, b, alignment = comparison.a, comparison.b, comparison.alignment
-    dropped = _only_in(a, b)
-    added = _only_in(b, a)
+    dropped = lacking(a.record.values, b.record.values)
+    added = lacking(b.record.values, a.record.values)
     if len(dropped):
         known.missing = dropped if known.missing is None else np.union1d(known.missing, dropped)
     evidence: dict[str, JsonValue] = {"versions": versions, **aspects.evidence()}
@@ -134,12 +133,6 @@ def _fault(
         cause=f"The stream for one seed changed between versions of {_names(versions)}.",
         evidence=evidence,
     )
-
-
-def _only_in(view: StreamView, other: StreamView) -> Integers:
-    """Give the codes of the records that one run has and the other has never."""
-    records = np.unique(view.record.values)
-    return records[~np.isin(records, other.record.values)]
 
 
 def _names(versions: dict[str, JsonValue]) -> str:

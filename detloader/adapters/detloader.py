@@ -157,7 +157,7 @@ class _Rows:
         # The distance from a row's number here to its position is one within each element.
         ahead = np.array([chunk.start for chunk in chunks]) - (np.cumsum(counts) - counts)
         positions = np.arange(counts.sum()) + np.repeat(ahead, counts)
-        passes = positions // self._plan.size
+        passes = self._plan.order.epoch_of(positions)
         self._note_seeds(passes)
         index = np.frombuffer(b"".join([chunk.indices for chunk in chunks]), np.int64)
         first_epoch = np.repeat([chunk.first_epoch for chunk in chunks], counts)
@@ -180,9 +180,7 @@ class _Rows:
 
     def _note_seeds(self, passes: NDArray[np.int64]) -> None:
         if self._plan.shuffle and self._plan.seed is not None:
-            for number in dict.fromkeys(
-                passes[np.flatnonzero(np.diff(passes, prepend=-1))].tolist()
-            ):
+            for number in passes[np.flatnonzero(np.diff(passes, prepend=-1))].tolist():
                 self.seeds[pass_seed(self._plan.seed, number)] = None
 
     def _draws(self, positions: NDArray[np.int64], chunks: Sequence[_Delivered]) -> pa.Array[Any]:

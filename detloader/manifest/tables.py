@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Placement",
+    "count_in_groups",
     "read_column",
     "read_numbers",
     "read_placement",
@@ -214,17 +215,26 @@ def _canonical_order(
     epoch = keys.get("epoch", np.zeros(len(rank), np.int64))
     if "batch" in keys:
         return np.lexsort((position, rank, keys["batch"], epoch))
-    return np.lexsort((rank, _place_in_epoch(epoch, rank), epoch))
+    # Each rank's rows stand in delivery order, which a stable sort keeps.
+    place = count_in_groups(np.lexsort((epoch, rank)), epoch, rank)
+    return np.lexsort((rank, place, epoch))
 
 
-def _place_in_epoch(epoch: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the rows of each (rank, epoch) from 0, in the order in which they stand."""
-    grouped = np.lexsort((epoch, rank))
-    fresh = np.ones(len(grouped), bool)
-    fresh[1:] = (np.diff(rank[grouped]) != 0) | (np.diff(epoch[grouped]) != 0)
-    starts = np.flatnonzero(fresh)
-    place = np.empty(len(grouped), np.int64)
-    place[grouped] = np.arange(len(grouped)) - np.repeat(starts, np.diff([*starts, len(grouped)]))
+def count_in_groups(order: NDArray[np.int64], *keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the rows of each group from 0, along an order in which groups stand together.
+
+    Args:
+        order: int64, shape (rows,): the rows, group by group.
+        keys: int64, each of shape (rows,): a group is the rows that agree in all of them.
+
+    Returns:
+        int64, shape (rows,): each row's place in its group.
+    """
+    fresh = np.ones(len(order), bool)
+    fresh[1:] = np.logical_or.reduce([np.diff(key[order]) != 0 for key in keys])
+    start = np.maximum.accumulate(np.where(fresh, np.arange(len(order)), 0))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order)) - start
     return place
 
 

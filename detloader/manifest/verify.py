@@ -54,12 +54,16 @@ def _verify_parts(folder: Path, header: Header) -> None:
         rows = read_part(path, file.rows)
         stored = [column for column in header.columns if is_stored(column.name, header.level)]
         if rows.column_names != [column.name for column in stored]:
-            message = f"{path} is damaged: its columns are {', '.join(rows.column_names)}"
+            found = ", ".join(rows.column_names)
+            message = f"{path} is damaged: its columns are {found}; restore it from a copy"
             raise DamageError(message)
         last_block = first_block + -(-file.rows // BLOCK_ROWS)
         for column in stored:
             if _digests(rows[column.name]) != column.blocks[first_block:last_block]:
-                message = f"{path} is damaged: column {column.name!r} has other values"
+                message = (
+                    f"{path} is damaged: column {column.name!r} has other values; "
+                    "restore it from a copy"
+                )
                 raise DamageError(message)
         first_block = last_block
 
