@@ -25,7 +25,9 @@ def command(*, log: str, meta: str | None, columns: tuple[str, ...], run: str) -
     """Make a run from an order log of another system.
 
     LOG is CSV (.csv), JSON lines (.jsonl, .ndjson) or Parquet (.parquet, .pq), rows in delivery
-    order, with at least `record`.
+    order, with at least `record`; a NumPy array of indices (.npy), such as the shuffle index of
+    Megatron; the data-indices of OLMo, or the debug lines of Megatron Energon, as one file or as
+    the folder with those of all ranks and workers.
     """
     from detloader.importers import import_log
     from detloader.manifest.reader import open_run

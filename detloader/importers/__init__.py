@@ -1,7 +1,8 @@
 """Runs from the order logs of other systems.
 
-A format is a module of this package with a `FORMAT`: the endings of its files
-and how to read them. `columns` decides what each column is, for all formats alike.
+A format is a module of this package with a `FORMAT`: the endings of its files, or how
+to recognise the logs of one program, and how to read them. `columns` decides what each
+column is, for all formats alike.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import os
 import pkgutil
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
 import pyarrow as pa
+from pyarrow import compute
 
 from detloader.errors import LogError, RunError, RunExistsError
 from detloader.importers.columns import type_columns
@@ -26,9 +28,11 @@ from detloader.manifest.schema import Declared, Environment
 from detloader.manifest.writer import RankWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
 __all__ = ["formats", "import_log"]
+
+T = TypeVar("T")
 
 
 def import_log(
@@ -40,11 +44,11 @@ def import_log(
 ) -> None:
     """Write a run from an order log: rows in delivery order, with at least `record`.
 
-    Rows are shared out by their `rank` (0 where there is no such column). The
-    run appears whole or not at all.
+    Rows are shared out by their `stream` ("main" where there is no such column) and their
+    `rank` (0). The run appears whole or not at all.
 
     Args:
-        log: the log; its ending names the format.
+        log: the log; its ending names the format. A folder where a program wrote several.
         run: folder to write.
         meta: JSON file with what the run declared.
         columns: columns of the run whose name in the log is another, such as
@@ -59,9 +63,9 @@ def import_log(
     if target.exists() or target.is_symlink():
         raise RunExistsError(f"{target} exists: import into another folder, or remove it first")
     declared = Declared() if meta is None else read_meta(Path(meta))
-    ranks = _ranks(_rows(Path(log), columns or {}))
+    parts = _parts(_rows(Path(log), columns or {}))
     try:
-        _write_whole(target, ranks, declared)
+        _write_whole(target, parts, declared)
     except RunError:
         raise
     except OSError as error:
@@ -69,26 +73,33 @@ def import_log(
         raise RunError(f"{target} cannot be written: {what}; name another folder") from error
 
 
-def formats() -> dict[str, LogFormat]:
-    """Return the known formats by the endings of their files."""
-    found = {}
-    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
-        log_format = getattr(importlib.import_module(module.name), "FORMAT", None)
-        if isinstance(log_format, LogFormat):
-            found.update(dict.fromkeys(log_format.suffixes, log_format))
-    return found
+def formats() -> list[LogFormat]:
+    """Return the known formats; those that recognise the logs of one program come first."""
+    modules = pkgutil.iter_modules(__path__, f"{__name__}.")
+    found = [getattr(importlib.import_module(module.name), "FORMAT", None) for module in modules]
+    known = [log_format for log_format in found if isinstance(log_format, LogFormat)]
+    return sorted(known, key=lambda log_format: log_format.recognises is None)
+
+
+def _find_format(log: Path) -> LogFormat:
+    for log_format in formats():
+        if log_format.recognises is None:
+            if log.is_file() and log.name.lower().endswith(log_format.suffixes):
+                return log_format
+        elif log_format.recognises(log):
+            return log_format
+    if log.is_dir():
+        raise LogError(f"{log} is a folder of no known logs: name the file to import")
+    endings = ", ".join(sorted({end for known in formats() for end in known.suffixes}))
+    raise LogError(f"{log} is of no known format: the endings are {endings}")
 
 
 def _rows(log: Path, columns: Mapping[str, str]) -> pa.Table:
     """Return the log's rows, with the names and types of a run."""
-    if not log.is_file():
+    if not log.exists():
         raise LogError(f"{log} is no file: name the log to import")
-    known = formats()
-    log_format = known.get(log.suffix.lower())
-    if log_format is None:
-        endings = ", ".join(sorted(known))
-        raise LogError(f"{log} is of no known format: the endings are {endings}")
     try:
+        log_format = _find_format(log)
         raw = log_format.read(log)
     except OSError as error:
         raise LogError(f"{log} cannot be read: {error.strerror or error}") from error
@@ -99,42 +110,63 @@ def _rows(log: Path, columns: Mapping[str, str]) -> pa.Table:
         raise LogError(f"{log}: {error}") from error
 
 
-def _ranks(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the rows of each rank in delivery order; there is always at least one rank."""
-    if "rank" not in rows.column_names:
-        yield 0, rows
-        return
-    rank = rows.column("rank").to_numpy()
-    rows = rows.drop_columns(["rank"])
-    if not len(rank):
-        yield 0, rows
-        return
-    order = np.argsort(rank, kind="stable")
-    numbers, starts = np.unique(rank[order], return_index=True)
-    for number, places in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
-        yield number, rows.take(places)
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The rows of one rank of one stream, of which there are so many."""
+
+    stream: str
+    rank: int
+    ranks: int | None
+    rows: pa.Table
 
 
-def _write_whole(target: Path, ranks: Iterator[tuple[int, pa.Table]], declared: Declared) -> None:
+def _parts(rows: pa.Table) -> list[_Part]:
+    """Share the rows out, in delivery order; there is always at least one rank."""
+    parts = []
+    for stream, its_rows in _groups(rows, "stream", "main"):
+        ranks = _groups(its_rows, "rank", 0)
+        # What a log does not say of ranks is unknown; where it names them, it names all.
+        count = len(ranks) if len(ranks) > 1 else None
+        parts += [_Part(stream, rank, count, rank_rows) for rank, rank_rows in ranks]
+    return parts
+
+
+def _groups(rows: pa.Table, column: str, default: T) -> list[tuple[T, pa.Table]]:
+    """Return the rows by the values of a column, without that column."""
+    if column not in rows.column_names:
+        return [(default, rows)]
+    values = rows.column(column)
+    rows = rows.drop_columns([column])
+    if not len(values):
+        return [(default, rows)]
+    return [
+        (value.as_py(), rows.filter(compute.equal(values, value)))
+        for value in sorted(values.unique(), key=lambda value: value.as_py())
+    ]
+
+
+def _write_whole(target: Path, parts: Iterable[_Part], declared: Declared) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     # Beside the target, so that renaming is one step within one file system.
     scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
-        _write(scratch / "run", ranks, declared)
+        for part in parts:
+            _write(scratch / "run", part, declared)
         _put(scratch / "run", target)
     finally:
         shutil.rmtree(scratch)
 
 
-def _write(run: Path, ranks: Iterator[tuple[int, pa.Table]], declared: Declared) -> None:
-    listed = list(ranks)
-    # What a log does not say of ranks is unknown; where it names them, it names all.
-    count = len(listed) if len(listed) > 1 else None
-    for rank, rows in listed:
-        with RankWriter(
-            run, rank=rank, ranks=count, declared=declared, environment=Environment()
-        ) as writer:
-            writer.append(rows)
+def _write(run: Path, part: _Part, declared: Declared) -> None:
+    with RankWriter(
+        run,
+        stream=part.stream,
+        rank=part.rank,
+        ranks=part.ranks,
+        declared=declared,
+        environment=Environment(),
+    ) as writer:
+        writer.append(part.rows)
 
 
 def _put(written: Path, target: Path) -> None:

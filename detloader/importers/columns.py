@@ -25,7 +25,7 @@ __all__ = ["type_columns"]
 _DIGESTS = frozenset({"draws", "content", "raw"})
 _IDS = frozenset({"record", "asked", "split", "mixture"})
 _WHOLE = frozenset({"epoch", "batch", "rank", "worker", "worker_epoch", "index"})
-_NEVER_EMPTY = frozenset({"record", "epoch", "batch", "rank"})
+_NEVER_EMPTY = frozenset({"record", "epoch", "batch", "rank", "stream"})
 
 _INTEGER = r"^(0|-?[1-9][0-9]*)$"
 _NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
@@ -76,6 +76,8 @@ def _typed(column: _Column) -> Values:
         return _whole_numbers(column)
     if column.name == "padding":
         return _flags(column)
+    if column.name == "stream":
+        return column.values.cast(pa.string())
     return _any(column)
 
 

@@ -27,6 +27,8 @@ class LogFormat:
         is_text: whether the format knows text only, so that 7 and "7" are one value.
         row_name: what errors call a row.
         first_row: the number by which errors call the first row of data.
+        recognises: tells whether a file, or a folder of files, was written by the one program
+            whose logs these are; None where the ending of a file says it all.
     """
 
     suffixes: tuple[str, ...]
@@ -34,3 +36,4 @@ class LogFormat:
     is_text: bool
     row_name: str
     first_row: int
+    recognises: Callable[[Path], bool] | None = None
