@@ -15,11 +15,14 @@ What happens, in the order of a question's way:
     decisions                     what both of these say about several comparisons
     rule, asking                  what a rule is, and where it is found; rules in causal order
     confirm                       the command that would confirm a cause
-    explain, operations           one order made of another by what loaders do
+    explain, operations, dealt    one order made of another by what loaders do
+    extent                        which ranks, epochs or rows only one of two runs has
     measures/                     what rules measure
     rules/                        one rule, one file, one name
+    replay/, axes/                a recorded recipe run again, and what is varied: one file an axis
 
-Nothing here runs recorded code, and nothing here imports a training framework.
+Only `replay` runs recorded code, which none of the others imports. Nothing here imports a
+training framework.
 """
 
 from __future__ import annotations

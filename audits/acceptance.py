@@ -17,7 +17,7 @@ import msgspec
 from detloader.audits.decisions import decide_each
 from detloader.audits.equivalence import describe_counts
 from detloader.errors import UsageError
-from detloader.findings import Counts, Outcome, Result, Severity, Verdict
+from detloader.findings import SCHEMA_VERSION, Counts, Outcome, Result, Severity, Verdict
 from detloader.manifest.layout import write_atomically
 
 if TYPE_CHECKING:
@@ -69,6 +69,12 @@ class _Book(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     version: int = 1
     accepted: list[Acceptance] = []
+
+
+class _Versioned(msgspec.Struct):
+    """What results of every version have."""
+
+    schema_version: int
 
 
 def difference_id(result: Result, stream: StreamResult) -> str:
@@ -168,14 +174,26 @@ def read_result(path: Path) -> Result:
     """Read a result that was written as JSON.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none, or another version of detloader wrote it.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Result)
+        data = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (UnicodeDecodeError, msgspec.DecodeError) as error:
+    try:
+        version = msgspec.json.decode(data, type=_Versioned).schema_version
+        if version != SCHEMA_VERSION:
+            raise UsageError(
+                f"{path} has schema_version {version}, and this detloader reads {SCHEMA_VERSION}: "
+                "audit the runs again"
+            )
+        result = msgspec.json.decode(data, type=Result)
+    except (UnicodeDecodeError, RecursionError, msgspec.DecodeError) as error:
         raise UsageError(f"{path} holds no result ({error}): write one with --json") from error
+    for one in [result, *(result.comparisons or [])]:
+        if len(one.runs) < (2 if one.command == "audit" else 1):
+            raise UsageError(f"{path} holds no result (a run is missing): write one with --json")
+    return result
 
 
 def _differing(result: Result) -> list[StreamResult]:

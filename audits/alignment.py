@@ -64,10 +64,19 @@ def align(keys_a: Integers, keys_b: Integers) -> Alignment:
     )
     if not head and not tail:
         return Alignment(inner_a, inner_b, moved)
-    ends = np.arange(head), np.arange(tail)
-    rows_a = np.concatenate([ends[0], inner_a + head, ends[1] + len(keys_a) - tail])
-    rows_b = np.concatenate([ends[0], inner_b + head, ends[1] + len(keys_b) - tail])
-    return Alignment(rows_a, rows_b, moved)
+    return Alignment(
+        _with_ends(inner_a, head, range(len(keys_a) - tail, len(keys_a))),
+        _with_ends(inner_b, head, range(len(keys_b) - tail, len(keys_b))),
+        moved,
+    )
+
+
+def _with_ends(inner: Integers, head: int, tail: range) -> Integers:
+    rows = np.empty(head + len(inner) + len(tail), np.int64)
+    rows[:head] = np.arange(head)
+    rows[head : head + len(inner)] = inner + head
+    rows[head + len(inner) :] = np.arange(tail.start, tail.stop)
+    return rows
 
 
 def _equal_length(left: Integers, right: Integers) -> int:

@@ -26,13 +26,16 @@ class Answers:
     Attributes:
         findings: in causal order.
         not_checked: the rules that lacked a field, or evidence, and found nothing.
+        asked: names of the rules that had a question.
     """
 
     findings: list[Finding] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
 
     def add(self, rule: Rule, findings: Sequence[Finding], missing: Iterable[str]) -> None:
         """Take the answer of one rule."""
+        self.asked.append(rule.name)
         self.findings += findings
         lacking = list(dict.fromkeys(missing))
         if lacking and not findings:
@@ -43,6 +46,8 @@ def ask_about_run(rules: Sequence[Rule], view: StreamView) -> Answers:
     """Ask the rules about one stream of one run."""
     answers, known = Answers(), Known()
     for rule in rules:
+        if rule.check_run is None:
+            continue
         faults, missing = _ask(rule.check_run, view, known)
         answers.add(rule, [_finding(rule, None, fault) for fault in faults], missing)
     return answers

@@ -14,10 +14,12 @@ import numpy as np
 from detloader.manifest.tables import count_in_groups
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from detloader.audits.columns import Flags, Integers
     from detloader.audits.view import StreamView
 
-__all__ = ["batch_spans", "batch_starts", "global_batches", "place_in_epoch"]
+__all__ = ["batch_spans", "batch_starts", "global_batches", "global_starts", "place_in_epoch"]
 
 
 def batch_starts(view: StreamView) -> Flags:
@@ -67,6 +69,24 @@ def global_batches(view: StreamView) -> Integers:
     label = np.empty(view.rows, np.int64)
     label[order] = np.cumsum(batch_starts(view)[order])
     return _number(view.epoch, label)
+
+
+def global_starts(view: StreamView) -> Callable[[slice], Flags]:
+    """Tell of rows, some at a time, where global batches begin, as one does at the first of them.
+
+    Args:
+        view: a view with batches, whose global batches come one after the other.
+    """
+    label, one_rank = view.compared["batch"].values, view.ranks == 1
+
+    def starts(rows: slice) -> Flags:
+        if one_rank:
+            return _starts(label[rows], view.epoch[rows], view.rank[rows])
+        begins = np.ones(len(label[rows]), dtype=np.bool_)
+        begins[1:] = (np.diff(label[rows]) != 0) | (np.diff(view.epoch[rows]) != 0)
+        return begins
+
+    return starts
 
 
 def place_in_epoch(view: StreamView) -> Integers:

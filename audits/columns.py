@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from detloader.audits.integers import slices
+from detloader.audits.integers import are_distinct, slices, span
 from detloader.manifest.arrays import to_numpy
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Column:
     """Values of one column; strings stand as codes into a vocabulary.
 
@@ -42,6 +43,16 @@ class Column:
     def __len__(self) -> int:
         """Count the rows."""
         return len(self.values)
+
+    @cached_property
+    def is_distinct(self) -> bool:
+        """Tell whether every row has a value, and no value comes twice."""
+        return self.absent is None and are_distinct(self.values)
+
+    @cached_property
+    def span(self) -> range | None:
+        """Give the integers that the values are, from the least on; None where one is left out."""
+        return span(self.values)
 
     def take(self, rows: Integers | Flags | slice) -> Column:
         """Keep these rows, in this order."""
@@ -106,4 +117,6 @@ def as_codes(parts: Sequence[pa.ChunkedArray[Any]]) -> list[Column]:
 
 def are_equal(left: Column, right: Column, rows: int) -> bool:
     """Tell whether the first rows of two columns of one vocabulary agree."""
+    if left is right:
+        return True
     return all(left.take(some).equals(right.take(some)).all() for some in slices(rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,8 @@ from detloader.audits.alignment import Alignment, align
 from detloader.audits.batches import batch_spans
 from detloader.audits.columns import are_equal
 from detloader.audits.first import first_difference
-from detloader.audits.integers import distinct, slices
+from detloader.audits.integers import contains, distinct, slices, tally
+from detloader.audits.substitutes import substitutes
 from detloader.audits.verdict import choose_verdict, same_sequence
 from detloader.findings import Counts, Verdict
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
     from detloader.findings import FirstDifference
 
-__all__ = ["Comparison", "compare", "row_keys"]
+__all__ = ["Comparison", "compare", "others", "pair_keys", "row_keys"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,13 +53,13 @@ class Comparison:
 def compare(a: StreamView, b: StreamView) -> Comparison:
     """Compare two views that were loaded together and have the same compared columns."""
     alignment, unmatched = _align(a, b)
-    explained, redrawn = _redrawn(a, b, alignment)
-    drifted = _drifted(a, b, alignment, explained)
+    redraws = _Redraws(a, b, alignment)
+    drifted = _drifted(a, b, redraws)
     verdict = choose_verdict(
         a,
         b,
         same_records=len(alignment.rows_a) == a.rows == b.rows,
-        same_draws=not redrawn.any(),
+        same_draws=not redraws.independent.any(),
         same_content=not drifted.any() and _same_marks(a, b, alignment),
     )
     alike = verdict in {Verdict.IDENTICAL, Verdict.EQUIVALENT}
@@ -65,14 +67,14 @@ def compare(a: StreamView, b: StreamView) -> Comparison:
         moved=alignment.moved,
         **unmatched,
         content=0 if alike else int(drifted.sum()),
-        draws=0 if alike else int(redrawn.sum()),
+        draws=0 if alike else int(redraws.independent.sum()),
         batches=0 if alike else _rebatched(a, b),
     )
     return Comparison(
         a=a,
         b=b,
         alignment=alignment,
-        redrawn=redrawn,
+        redrawn=redraws.independent,
         drifted=drifted,
         counts=counts,
         verdict=verdict,
@@ -88,21 +90,30 @@ def _align(a: StreamView, b: StreamView) -> tuple[Alignment, dict[str, int]]:
 
 def row_keys(a: StreamView, b: StreamView) -> tuple[Integers, Integers]:
     """Give each row a number that stands for its (epoch, record) in both views."""
-    epochs, records = (a.epoch, b.epoch), (a.record.values, b.record.values)
-    first, last = _span(epochs)
+    return pair_keys((a.epoch, b.epoch), (a.record.values, b.record.values))
+
+
+def pair_keys(
+    groups: tuple[Integers, Integers], members: tuple[Integers, Integers]
+) -> tuple[Integers, Integers]:
+    """Give each row of two runs a number that stands for its (group, member) in both.
+
+    The numbers of one group lie between those of lesser and of greater groups.
+    """
+    first, last = _span(groups)
     if first == last:
-        return records
-    low, high = _span(records)
+        return members
+    low, high = _span(members)
     if (high - low + 1) * (last - first + 1) >= 2**62:
-        epochs, records = _ranked(epochs), _ranked(records)
-        (first, last), (low, high) = _span(epochs), _span(records)
+        groups, members = _ranked(groups), _ranked(members)
+        (first, last), (low, high) = _span(groups), _span(members)
     width = high - low + 1
     key_type = np.int32 if width * (last - first + 1) < 2**31 else np.int64
-    key_a: Integers = np.empty(a.rows, key_type)
-    key_b: Integers = np.empty(b.rows, key_type)
-    for key, epoch, record in zip((key_a, key_b), epochs, records, strict=True):
+    key_a: Integers = np.empty(len(members[0]), key_type)
+    key_b: Integers = np.empty(len(members[1]), key_type)
+    for key, group, member in zip((key_a, key_b), groups, members, strict=True):
         for rows in slices(len(key)):
-            key[rows] = (epoch[rows] - first) * width + (record[rows] - low)
+            key[rows] = (group[rows] - first) * width + (member[rows] - low)
     return key_a, key_b
 
 
@@ -123,38 +134,54 @@ def _differs(a: StreamView, b: StreamView, name: str, alignment: Alignment) -> F
     """Tell which matched rows differ, some at a time: whole copies would cost more than asking."""
     left, right = a.compared[name], b.compared[name]
     differs = np.empty(len(alignment.rows_a), dtype=np.bool_)
+    in_order = len(differs) == a.rows  # then rows_a are all rows, one after the other
     for rows in slices(len(differs)):
-        one, other = left.take(alignment.rows_a[rows]), right.take(alignment.rows_b[rows])
-        differs[rows] = ~one.equals(other)
+        one = left.take(rows if in_order else alignment.rows_a[rows])
+        differs[rows] = ~one.equals(right.take(alignment.rows_b[rows]))
     return differs
 
 
-def _redrawn(a: StreamView, b: StreamView, alignment: Alignment) -> tuple[Flags, Flags]:
-    """Tell which matched rows have other draws, and which of them not for their place alone.
+@dataclass(frozen=True, eq=False)
+class _Redraws:
+    """Which matched rows have other draws; told when it is asked for.
 
     Draws that are equal place by place, where rows stand at other places, follow the
     place: that they differ for a record is a consequence of the order.
     """
-    redrawn = np.zeros(len(alignment.rows_a), dtype=np.bool_)
-    independent = redrawn.copy()
-    shorter = min(a.rows, b.rows)
-    for name in a.compared:
-        if not name.startswith("draws"):
-            continue
-        differs = _differs(a, b, name, alignment)
-        redrawn |= differs
-        if differs.any() and not are_equal(a.compared[name], b.compared[name], shorter):
-            independent |= differs
-    return redrawn, independent
+
+    a: StreamView
+    b: StreamView
+    alignment: Alignment
+
+    @cached_property
+    def independent(self) -> Flags:
+        """Tell which rows have other draws not for their place alone."""
+        return self._differ(follow=False)
+
+    @cached_property
+    def all(self) -> Flags:
+        """Tell which rows have other draws."""
+        return self.independent | self._differ(follow=True)
+
+    def _differ(self, *, follow: bool) -> Flags:
+        a, b = self.a.compared, self.b.compared
+        shorter = min(self.a.rows, self.b.rows)
+        redrawn = np.zeros(len(self.alignment.rows_a), dtype=np.bool_)
+        for name in a:
+            if name.startswith("draws") and are_equal(a[name], b[name], shorter) is follow:
+                redrawn |= _differs(self.a, self.b, name, self.alignment)
+        return redrawn
 
 
-def _drifted(a: StreamView, b: StreamView, alignment: Alignment, redrawn: Flags) -> Flags:
+def _drifted(a: StreamView, b: StreamView, redraws: _Redraws) -> Flags:
     """Tell which matched rows hold other content that other draws do not explain."""
-    drifted = np.zeros(len(redrawn), dtype=np.bool_)
+    drifted = np.zeros(len(redraws.alignment.rows_a), dtype=np.bool_)
     if "content" in a.compared:
-        drifted |= _differs(a, b, "content", alignment) & ~redrawn
+        drifted |= _differs(a, b, "content", redraws.alignment)
+        if drifted.any():
+            drifted &= ~redraws.all
     if "raw" in a.compared:
-        drifted |= _differs(a, b, "raw", alignment)
+        drifted |= _differs(a, b, "raw", redraws.alignment)
     return drifted
 
 
@@ -168,23 +195,25 @@ def _same_marks(a: StreamView, b: StreamView, alignment: Alignment) -> bool:
 def _unmatched(
     a: StreamView, b: StreamView, alignment: Alignment, keys_a: Integers, keys_b: Integers
 ) -> dict[str, int]:
-    lost = _others(a.rows, alignment.rows_a)
-    found = _others(b.rows, alignment.rows_b)
-    substituted = np.zeros(0, np.int64)
-    if a.rows == b.rows:
-        places = np.intersect1d(lost, found, assume_unique=True)
-        substituted = places[a.epoch[places] == b.epoch[places]]
-    surplus = np.setdiff1d(found, substituted, assume_unique=True)
-    duplicated = int(np.isin(keys_b[surplus], keys_a).sum())
+    lost = tally(keys_a[others(a.rows, alignment.rows_a)])
+    found = tally(keys_b[others(b.rows, alignment.rows_b)])
+    left = found[1]
+    if a.rows == b.rows and len(left):
+        places = np.flatnonzero(contains(lost[0], keys_a))
+        places = places[a.epoch[places] == b.epoch[places]]
+        left = left - substitutes(keys_a[places], keys_b[places], lost, found)
+    substituted = int(found[1].sum() - left.sum())
+    duplicated = int(left[contains(keys_a, found[0])].sum())
     return {
-        "missing": len(lost) - len(substituted),
-        "extra": len(surplus) - duplicated,
+        "missing": int(lost[1].sum()) - substituted,
+        "extra": int(left.sum()) - duplicated,
         "duplicated": duplicated,
-        "substituted": len(substituted),
+        "substituted": substituted,
     }
 
 
-def _others(rows: int, matched: Integers) -> Integers:
+def others(rows: int, matched: Integers) -> Integers:
+    """Give the rows, of so many, that are not among the matched ones, ascending."""
     left = np.ones(rows, dtype=np.bool_)
     left[matched] = False
     return np.flatnonzero(left)

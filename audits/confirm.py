@@ -6,44 +6,39 @@ import json
 import shlex
 from typing import TYPE_CHECKING
 
+import msgspec
+
 if TYPE_CHECKING:
     from detloader.findings import JsonValue, RecordId
     from detloader.manifest.reader import Stream
 
-__all__ = ["record_again", "show"]
-
-ALIASES = {
-    "workers": ("num_workers", "worker_count"),
-    "threads": ("num_threads", "read_threads", "num_parallel_calls"),
-}
-"""Other names that factories give to what is varied."""
+__all__ = ["replay_again", "show"]
 
 
-def record_again(path: str, stream: Stream, **changes: JsonValue) -> str | None:
-    """Give the command that records a loader again, with other arguments where any are given.
+def replay_again(path: str, stream: Stream, **varied: JsonValue) -> str | None:
+    """Give the command that replays a run, and varies what is thought to be the cause.
 
     Args:
-        path: where the run lies; the new one is to lie beside it.
+        path: where the run lies.
         stream: a stream of the run.
-        **changes: arguments of its factory that take other values.
+        **varied: a telling value of each axis; None where the axis knows some by itself.
 
     Returns:
         The command; None where the run does not say how its loader was built.
     """
-    recipe = stream.recipe
-    if recipe is None:
+    if stream.recipe is None:
         return None
-    changed = {_as_the_factory_names(name, recipe.arguments): of for name, of in changes.items()}
-    words = ["detloader", "record", recipe.factory]
-    for name, value in (recipe.arguments | changed).items():
-        words += ["-p", f"{name}={json.dumps(value)}"]
-    suffix = "".join(f"-{name}-{value}" for name, value in changes.items()) or "-again"
-    return shlex.join([*words, "-o", f"{path.rstrip('/')}{suffix}"])
+    words = ["detloader", "replay", path]
+    for axis, value in varied.items():
+        words += ["--vary", axis if value is None else f"{axis}={_values(stream, axis, value)}"]
+    return shlex.join(words)
 
 
-def _as_the_factory_names(name: str, arguments: dict[str, JsonValue]) -> str:
-    names = (name, *ALIASES.get(name, ()))
-    return next((known for known in names if known in arguments), name)
+def _values(stream: Stream, axis: str, value: JsonValue) -> str:
+    """Give the value, and beside it the one that the run had, where that is known."""
+    had: JsonValue | msgspec.UnsetType = getattr(stream.declared, axis, msgspec.UNSET)
+    values = [value] if had in (msgspec.UNSET, value) else [value, had]
+    return ",".join(each if isinstance(each, str) else json.dumps(each) for each in values)
 
 
 def show(path: str, *, epoch: int | None = None, record: RecordId | None = None) -> str:

@@ -9,8 +9,11 @@ import msgspec
 from detloader.audits.asking import Answers, ask_about_difference, ask_about_headers
 from detloader.audits.compare import compare
 from detloader.audits.explain import explain
-from detloader.audits.headers import hidden_differences, not_compared
-from detloader.audits.pairs import load_pair
+from detloader.audits.extent import tell_extent
+from detloader.audits.headers import hidden_differences, not_compared, tell_hidden
+from detloader.audits.levels import first_differences
+from detloader.audits.pairs import NO_COMMON_ROWS, load_pair
+from detloader.audits.picture import Scene, take_pictures
 from detloader.audits.rule import all_rules, header_rules
 from detloader.findings import Counts, Severity, StreamResult, Verdict
 
@@ -32,19 +35,26 @@ def audit_rows(
     """Compare the rows of two streams, and ask why they differ."""
     pair = load_pair(path_a, stream_a, path_b, stream_b)
     if not pair.coverage:
-        reason = "no rank has rows in both runs yet: audit them when they have"
-        return _result(pair, Verdict.INCONCLUSIVE, reason)
+        return _result(pair, Verdict.INCONCLUSIVE, NO_COMMON_ROWS)
     comparison = compare(pair.common_a, pair.common_b)
-    hidden = hidden_differences(stream_a, stream_b)
+    result = _audit_pair(pair, comparison, selection)
+    if not selection.pictures:
+        return result
+    scene = Scene(a=pair.a, b=pair.b, comparison=comparison)
+    return msgspec.structs.replace(result, pictures=take_pictures(scene))
+
+
+def _audit_pair(pair: Pair, comparison: Comparison, selection: Selection) -> StreamResult:
+    stream_a, stream_b = pair.a.stream, pair.b.stream
     if comparison.verdict is not Verdict.IDENTICAL:
         answers = ask_about_difference(selection.choose(all_rules()), pair.a, pair.b, comparison)
         formula = _explain(comparison, answers)
-        return _result(pair, comparison.verdict, formula, comparison, answers)
+        told = tell_extent(comparison) or formula
+        return _result(pair, comparison.verdict, told, comparison, answers)
     answers = ask_about_headers(selection.choose(header_rules()), stream_a, stream_b)
-    if not hidden:
-        return _result(pair, Verdict.IDENTICAL, None, comparison, answers)
-    hint = f"digests of {', '.join(hidden)} differ; rows of it were not kept: record at level full"
-    return _result(pair, Verdict.CHANGED, hint, comparison, answers)
+    if hidden := tell_hidden(stream_a, stream_b):
+        return _result(pair, Verdict.CHANGED, hidden, comparison, answers)
+    return _result(pair, Verdict.IDENTICAL, tell_extent(comparison), comparison, answers)
 
 
 def _explain(comparison: Comparison, answers: Answers) -> str | None:
@@ -84,8 +94,10 @@ def _result(
         coverage=pair.coverage,
         reason=reason,
         first_difference=comparison.first_difference if comparison else None,
+        first_differences=first_differences(comparison) if comparison else msgspec.UNSET,
         differences=comparison.counts if comparison else Counts(),
         findings=answers.findings if answers else [],
         not_checked=answers.not_checked if answers else [],
         not_compared=unread,
+        asked=answers.asked if answers else [],
     )

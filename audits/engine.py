@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from typing import TYPE_CHECKING
 
@@ -9,16 +10,20 @@ import msgspec
 
 from detloader.audits.decisions import repeat_on_top
 from detloader.audits.equivalence import Equivalence, as_equivalence, judge, same_ranks
-from detloader.audits.rule import rule_names
+from detloader.audits.headers import compared_columns
+from detloader.audits.rule import page_of, rule_names
+from detloader.audits.stand_ins import without_unlike_content
 from detloader.audits.streams import Selection, audit_stream, check_stream, lonely_stream
 from detloader.errors import UsageError
 from detloader.findings import Counts, NotChecked, Result, RunSummary, StreamResult, Verdict
-from detloader.manifest.reader import Run, open_run
+from detloader.manifest.reader import Run, Stream, open_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["audit", "check"]
+    from detloader.audits.naming import Names
+
+__all__ = ["BADNESS", "audit", "check", "summary"]
 
 BADNESS = {
     verdict: rank
@@ -46,6 +51,9 @@ def audit(
     ignore: Iterable[str] = (),
     equivalence: str | None = None,
     verify: bool = False,
+    pictures: bool = False,
+    first: bool = False,
+    id_map: Names | None = None,
 ) -> Result:
     """Compare runs with the first one, and name the cause where they differ.
 
@@ -58,6 +66,12 @@ def audit(
         equivalence: how alike the runs have to be, such as "same-set"; `decision` and `outcome`
             of the answer say whether they are. `detloader.audits.equivalence` has the names.
         verify: read every block of every run and prove its digest, too.
+        pictures: give what pictures are drawn from, too; rows of equal runs are then read.
+        first: look for the first difference only, in the blocks that headers say differ: rules
+            are not asked, rows not counted, and runs that differ are `changed`, however they do.
+        id_map: from the names that records have in the first run to those in the others, whose
+            IDs are then read under the first run's names; or a file (CSV, JSON lines, Parquet)
+            with both in the columns `a` and `b`, or else in its first two.
 
     Returns:
         The answer, in the form of `detloader.findings.Result`. With more than two runs,
@@ -66,11 +80,19 @@ def audit(
     Raises:
         RunNotFoundError: a path holds no run.
         DamageError: the bytes of a run are not those that were recorded.
-        UsageError: a rule, or an equivalence, is named that does not exist.
+        UsageError: a rule, or an equivalence, is named that does not exist, or the first
+            difference alone is to be looked for, which tells no equivalence and has no
+            pictures; or names are mapped that the runs do not have, or not one to one.
+        LogError: the file of names cannot be read.
     """
-    selection = _selection(select, ignore)
+    selection = _selection(select, ignore, pictures=pictures, first=first)
     asked = None if equivalence is None else as_equivalence(equivalence)
+    if first and (asked is not None or pictures):
+        what = "pictures" if asked is None else f"whether {asked} holds"
+        raise UsageError(f"the first difference alone does not give {what}: leave one of them out")
     runs = [_open(run, verify=verify) for run in (run_a, run_b, *more)]
+    if id_map is not None:
+        runs[1:] = _renamed(runs, id_map)
     results = [_audit_pair(runs[0], run, selection, verified=verify) for run in runs[1:]]
     if asked is not None:
         results = [
@@ -80,7 +102,7 @@ def audit(
     if len(results) == 1:
         return results[0]
     worst = max(results, key=_badness)
-    whole = msgspec.structs.replace(worst, runs=[_summary(run) for run in runs])
+    whole = msgspec.structs.replace(worst, runs=[summary(run) for run in runs])
     return repeat_on_top(whole, results)
 
 
@@ -89,6 +111,7 @@ def check(
     *,
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
+    pictures: bool = False,
 ) -> Result:
     """Ask the rules that one run alone can answer.
 
@@ -96,6 +119,7 @@ def check(
         run: the run.
         select: names of the rules to ask; all where none is named.
         ignore: names of the rules to leave out.
+        pictures: give what pictures are drawn from, too.
 
     Returns:
         The answer; its verdict is `clean` where no finding is above a note, `findings`
@@ -106,7 +130,7 @@ def check(
         DamageError: the bytes of the run are not those that were recorded.
         UsageError: a rule is named that does not exist.
     """
-    selection = _selection(select, ignore)
+    selection = _selection(select, ignore, pictures=pictures)
     opened = _open(run, verify=False)
     streams = [check_stream(opened.path, stream, selection) for stream in opened.streams.values()]
     return _put_together("check", [opened], streams)
@@ -121,8 +145,10 @@ def _open(run: str | os.PathLike[str] | Run, *, verify: bool) -> Run:
     return opened
 
 
-def _selection(select: Iterable[str], ignore: Iterable[str]) -> Selection:
-    chosen = Selection(frozenset(select), frozenset(ignore))
+def _selection(
+    select: Iterable[str], ignore: Iterable[str], *, pictures: bool, first: bool = False
+) -> Selection:
+    chosen = Selection(frozenset(select), frozenset(ignore), pictures, first)
     if not chosen.select and not chosen.ignore:
         return chosen
     unknown = sorted((chosen.select | chosen.ignore) - set(rule_names()))
@@ -141,6 +167,13 @@ def _audit_pair(a: Run, b: Run, selection: Selection, *, verified: bool) -> Resu
     return _put_together("audit", [a, b], streams, verified=verified)
 
 
+def _renamed(runs: Sequence[Run], id_map: Names) -> list[Run]:
+    from detloader.audits.naming import load_id_map
+
+    names = load_id_map(id_map)
+    return [dataclasses.replace(run, streams=names.rename(runs[0], run)) for run in runs[1:]]
+
+
 def _judge(result: Result, rule: Equivalence, a: Run, b: Run) -> Result:
     shared = a.streams.keys() & b.streams.keys()
     ranks = {name: same_ranks(a.streams[name], b.streams[name]) for name in shared}
@@ -153,7 +186,13 @@ def _audit_stream(name: str, a: Run, b: Run, selection: Selection) -> StreamResu
         return lonely_stream(b.streams[name], path=a.path, in_baseline=False)
     if stream_b is None:
         return lonely_stream(stream_a, path=b.path, in_baseline=True)
-    return audit_stream(a.path, stream_a, b.path, stream_b, selection)
+    told_b = without_unlike_content(stream_a, stream_b)
+    result = audit_stream(a.path, stream_a, b.path, told_b, selection)
+    if type(stream_b) is not Stream:
+        from detloader.audits.naming import with_own_names
+
+        result = with_own_names(result, b.path, stream_b)
+    return msgspec.structs.replace(result, compared=compared_columns(stream_a, told_b))
 
 
 def _put_together(
@@ -167,19 +206,22 @@ def _put_together(
     """Put the worst stream on top, with the findings of all streams, the worst one's first."""
     ranked = sorted(streams, key=_badness, reverse=True)
     top = ranked[0] if ranked else _nothing(reason)
+    findings = [finding for stream in ranked for finding in stream.findings]
     return Result(
         command=command,
         verdict=top.verdict,
         verified=verified,
         coverage=top.coverage,
         reason=top.reason,
-        runs=[_summary(run) for run in runs],
+        runs=[summary(run) for run in runs],
         first_difference=top.first_difference,
+        first_differences=top.first_differences,
         differences=top.differences,
-        findings=[finding for stream in ranked for finding in stream.findings],
+        findings=findings,
         not_checked=_merge_not_checked(ranked),
         not_compared=top.not_compared,
         streams=streams,
+        pages={finding.rule: page_of(finding.rule) for finding in findings},
     )
 
 
@@ -209,7 +251,8 @@ def _badness(result: StreamResult | Result) -> tuple[int, int]:
     return BADNESS[result.verdict], worst
 
 
-def _summary(run: Run) -> RunSummary:
+def summary(run: Run) -> RunSummary:
+    """Say of a run what results say of it."""
     return RunSummary(
         path=run.path, rows=run.rows, complete=run.complete, fingerprint=run.fingerprint
     )

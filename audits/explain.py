@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.alignment import match_occurrences
+from detloader.audits.dealt import dealt_formula
 from detloader.audits.increasing import longest_increasing
 from detloader.audits.integers import slices
 from detloader.audits.operations import proposals
@@ -106,15 +107,16 @@ def explain(comparison: Comparison) -> Explanation | None:
     """Explain the order of the other run by that of the baseline; None where no chain does."""
     if _is_hopeless(comparison):
         return None
-    found: list[_Chain] = []
-    explained = 0
+    dealt = dealt_formula(comparison.a, comparison.b, comparison.alignment)
+    found = [] if dealt is None else [_Chain(1, False, dealt)]
+    explained = comparison.b.rows if dealt else 0
     for base, epochs in _bases(comparison):
         chains = _chains_of_all(base, epochs)
         if chains:
             explained = max(explained, sum(len(epoch.target) for epoch in epochs))
         found += chains
-    if not found:
-        return None
+    if not found or _Chain(0, False, "a") in found:
+        return None  # an order that stayed as it was needs no explanation
     # Sorting keeps the order of what is equal: worker counts stay ascending.
     found.sort(key=lambda chain: (chain.length, chain.loose))
     best = found[0].length, found[0].loose
@@ -164,8 +166,8 @@ def _bases(comparison: Comparison) -> Iterator[tuple[_Chain, list[_Epoch]]]:
     yield _Chain(0, False, "a"), _aligned(comparison)
     if max(a.rows, b.rows) > MOST_ROWS:
         return
-    orders = [a.record.values[rows] for _, rows in a.by_epoch()]
-    wanted = [b.record.values[rows] for _, rows in b.by_epoch()]
+    orders = [a.record.values[rows] for rows in a.epochs.values()]
+    wanted = [b.record.values[rows] for rows in b.epochs.values()]
     times = -(-len(wanted[0]) // len(orders[0]))
     if times > 1:
         repeated = [np.tile(order, times) for order in orders]
@@ -187,15 +189,15 @@ def _aligned(comparison: Comparison) -> list[_Epoch]:
     a, b, alignment = comparison.a, comparison.b, comparison.alignment
     place = np.empty(a.rows, np.int64)
     sizes = {}
-    for epoch, rows in a.by_epoch():
-        place[rows] = np.arange(len(rows))
-        sizes[epoch] = len(rows)
+    for epoch, rows in a.epochs.items():
+        sizes[epoch] = len(place[rows])
+        place[rows] = np.arange(sizes[epoch])
     partner = np.full(b.rows, -1, np.int64)
     partner[alignment.rows_b] = place[alignment.rows_a]
     epochs = []
-    for epoch, rows in b.by_epoch():
+    for epoch, rows in b.epochs.items():
         target = partner[rows]
-        epochs.append(_Epoch(target[target >= 0], sizes.get(epoch, 0), len(rows)))
+        epochs.append(_Epoch(target[target >= 0], sizes.get(epoch, 0), len(target)))
     return epochs
 
 

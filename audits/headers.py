@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
+from detloader.findings import DifferenceLevel
 from detloader.manifest.schema import is_compared, is_stored
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from detloader.manifest.reader import Rank, Stream
 
-__all__ = ["hidden_differences", "not_compared", "unequal_blocks", "unequal_digests"]
+__all__ = [
+    "absent_ranks",
+    "compared_columns",
+    "difference_levels",
+    "hidden_differences",
+    "not_compared",
+    "several",
+    "tell_hidden",
+    "tell_unfinished",
+    "unequal_blocks",
+    "unequal_digests",
+]
+
+TOLD_BY = {
+    DifferenceLevel.SET: "record",
+    DifferenceLevel.ORDER: "record",
+    DifferenceLevel.BATCHES_AS_SETS: "batch",
+    DifferenceLevel.BATCHES: "batch",
+    DifferenceLevel.DRAWS: "draws",
+    DifferenceLevel.CONTENT: "content",
+    DifferenceLevel.RAW: "raw",
+}
+"""Which column each level of difference needs; any column of draws will do for `draws`."""
+
+NAMED = 3
+"""Numbers that a sentence names."""
 
 
 def unequal_digests(a: Stream, b: Stream) -> list[str] | None:
@@ -34,6 +62,14 @@ def hidden_differences(a: Stream, b: Stream) -> list[str]:
     ]
 
 
+def tell_hidden(a: Stream, b: Stream) -> str | None:
+    """Say which digests differ that stand for rows which one of the streams did not keep."""
+    hidden = hidden_differences(a, b)
+    if not hidden:
+        return None
+    return f"digests of {', '.join(hidden)} differ; rows of it were not kept: record at level full"
+
+
 def not_compared(a: Stream, b: Stream) -> list[str]:
     """Name the columns of one stream only, and those that are never compared."""
     columns_a, columns_b = a.columns, b.columns
@@ -42,6 +78,18 @@ def not_compared(a: Stream, b: Stream) -> list[str]:
         for name in dict.fromkeys([*columns_a, *columns_b])
         if not (is_compared(name) and name in columns_a and name in columns_b)
     ]
+
+
+def compared_columns(a: Stream, b: Stream) -> list[str]:
+    """Name the columns in which rows, or else digests, of both streams were compared."""
+    unread = {*not_compared(a, b), *hidden_differences(a, b)}
+    return [name for name in a.columns if name not in unread]
+
+
+def difference_levels(columns: Iterable[str]) -> list[DifferenceLevel]:
+    """Name the levels at which two streams can be told to differ from these compared columns."""
+    told = {"draws" if name.startswith("draws") else name for name in columns}
+    return [level for level, column in TOLD_BY.items() if column in told]
 
 
 def unequal_blocks(a: Stream, b: Stream) -> list[int] | None:
@@ -72,3 +120,34 @@ def _blocks(rank: Rank) -> dict[str, list[str]]:
     return {
         column.name: column.blocks for column in rank.header.columns if is_compared(column.name)
     }
+
+
+def tell_unfinished(path: str, stream: Stream) -> str | None:
+    """Say why a recording does not hold its whole run; None where it does."""
+    if absent := absent_ranks(path, stream):
+        return absent
+    if stream.lost:
+        return f"{stream.lost:,} of its rows could not be recorded"
+    if any(rank.header.state != "complete" for rank in stream.ranks):
+        return f"{path} was cut off, or is still being recorded"
+    return None if stream.complete else f"{path} was declared as not complete"
+
+
+def absent_ranks(path: str, stream: Stream) -> str | None:
+    """Say which ranks of a run are not there; None where none is known to be absent."""
+    present = {rank.header.rank for rank in stream.ranks}
+    absent = stream.ranks_told - len(present)
+    if absent <= 0:
+        return None
+    first = islice((rank for rank in range(stream.ranks_told) if rank not in present), NAMED)
+    return f"{path} lacks {several('rank', first, absent)} of {stream.ranks_told}"
+
+
+def several(noun: str, numbers: Iterable[int], count: int) -> str:
+    """Name the first of so many numbered things, such as "ranks 1, 2, 3 and 4 more"."""
+    named = [str(number) for number in islice(numbers, NAMED)]
+    if count == 1:
+        return f"{noun} {named[0]}"
+    if count > len(named):
+        return f"{noun}s {', '.join(named)} and {count - len(named):,} more"
+    return f"{noun}s {', '.join(named[:-1])} and {named[-1]}"

@@ -1,103 +1,138 @@
 """The longest increasing subsequence, by patience sorting.
 
-`tails[k]` is the least value that an increasing subsequence of k + 1 values so far ends in;
-each value takes the place of the first tail that is not less than it.
-
-Where tails are few, as in random orders, most values of a short block lie between tails that
-no other value of the block touches: these take their places all at once.
+Where all values so far are less than all to come, as between epochs, another part begins. Each
+part has piles of its own, and parts take their values side by side.
 """
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from detloader.audits.integers import slices
+from detloader.audits.piles import BLOCK_SHARE, WIDEST, Piles
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from collections.abc import Iterator
 
-    from detloader.audits.columns import Flags, Integers
+    from detloader.audits.columns import Integers
 
 __all__ = ["longest_increasing"]
 
+ROWS = 2**16
+"""Rows of a part at least, and those that each part takes in a turn."""
+
 FEW = range(768, 2**15)
-"""Tails with which blocks are the faster way; a random order of n values has 2 sqrt(n)."""
-
-BLOCK_SHARE = 6
-"""Tails for each value of a block: with fewer, values meet; with more, blocks are short."""
-
-ABOVE_ALL = np.iinfo(np.int64).max
+"""Piles of all parts with which blocks are the faster way; n random values have 2 sqrt(n)."""
 
 
 def longest_increasing(values: Integers) -> int:
     """Give the length of the longest strictly increasing subsequence; below 2**63 - 1 each."""
-    tails: list[int] = []
-    settled = 0
-    for rows, lowest in zip(slices(len(values)), _lowest_from(values), strict=True):
-        # Tails below all values to come stay as they are: of whole epochs, for one.
-        final = bisect_left(tails, lowest)
-        settled += final
-        del tails[:final]
-        if len(tails) in FEW:
-            tails = _take_blocks(tails, values[rows])
+    if not len(values):
+        return 0
+    low = int(values.min())
+    # One more for each part, so that there is a number between any two of them.
+    parts = [_Part(values[rows], number - low) for number, rows in enumerate(_parts(values))]
+    in_blocks = int(values.max()) - low + len(parts) < WIDEST
+    for turn in range(max(len(part.lowest) for part in parts)):
+        taking = [part for part in parts if turn < len(part.lowest)]
+        for part in taking:
+            part.settle(turn)
+        if in_blocks and sum(len(part.tails) for part in taking) in FEW:
+            _take_blocks(taking, turn)
         else:
-            _take_each(tails, values[rows].tolist())
-    return settled + len(tails)
+            for part in taking:
+                part.take_each(turn)
+    return sum(part.settled + len(part.tails) for part in parts)
+
+
+def _parts(values: Integers) -> Iterator[slice]:
+    """Cut values where all before are less than all behind, into parts that are worth it."""
+    start = 0
+    for borders in _borders(values):
+        while (place := np.searchsorted(borders, start + ROWS)) < len(borders):
+            border = int(borders[place])
+            yield slice(start, border)
+            start = border
+    yield slice(start, len(values))
+
+
+def _borders(values: Integers) -> Iterator[Integers]:
+    """Yield the rows before which all values are less than all from there on, some at a time."""
+    highest = int(values[0]) - 1
+    lowest = _lowest_from(values)
+    for rows, behind in zip(slices(len(values), size=ROWS), [*lowest[1:], None], strict=True):
+        some = values[rows]
+        if behind is None or highest < behind:
+            before = np.maximum.accumulate(np.append(highest, some[:-1]))
+            ahead = np.minimum.accumulate(some[::-1])[::-1]
+            borders = before < (ahead if behind is None else np.minimum(ahead, behind))
+            yield np.flatnonzero(borders) + rows.start
+        highest = max(highest, int(some.max()))
 
 
 def _lowest_from(values: Integers) -> list[int]:
-    """Give for each slice the least value that it and those after it have."""
-    lowest = np.array([values[rows].min() for rows in slices(len(values))], np.int64)
+    """Give for each turn the least value that it and those after it have."""
+    lowest = np.array([values[rows].min() for rows in slices(len(values), size=ROWS)], np.int64)
     ahead: list[int] = np.minimum.accumulate(lowest[::-1])[::-1].tolist()
     return ahead
 
 
-def _take_each(tails: list[int], values: list[int]) -> None:
-    for value in values:
-        if not tails or value > tails[-1]:
-            tails.append(value)
-        else:
-            tails[bisect_left(tails, value)] = value
+class _Part:
+    """Values that are all greater than those of the part before.
 
-
-def _take_blocks(tails: list[int], values: Integers) -> list[int]:
-    count, start = len(tails), 0
-    room = array("q", [*tails, *[ABOVE_ALL] * len(tails)])
-    while start < len(values):
-        block = values[start : start + count // BLOCK_SHARE + 1]
-        start += len(block)
-        if count + len(block) > len(room):
-            room = room + array("q", [ABOVE_ALL]) * len(room)
-        count = _take_block(room, count, block)
-    return room[:count].tolist()
-
-
-def _take_block(room: array[int], count: int, block: Integers) -> int:
-    """Let the values of a block take their places; give how many tails there are then."""
-    tails = np.frombuffer(room, np.int64)
-    low = tails[:count].searchsorted(block)
-    reach = _reach(low, count)
-    alone: Flags = (reach[low] == 1) & (low < count)
-    tails[low[alone]] = block[alone]
-    rest = ~alone
-    lows, highs = low[rest], (low + reach[low])[rest]
-    for value, first, last in zip(block[rest].tolist(), lows.tolist(), highs.tolist(), strict=True):
-        room[bisect_left(room, value, first, last)] = value
-    return int(tails.searchsorted(ABOVE_ALL)) if reach[count] else count
-
-
-def _reach(low: npt.NDArray[np.intp], count: int) -> npt.NDArray[np.intp]:
-    """Tell for each gap between tails how many places upwards its values may be pushed, at most.
-
-    Of the values that come to a gap, with those that are pushed up from below, one takes the
-    place of the tail above; the others may be pushed on.
+    Attributes:
+        lowest: for each turn, the least value that it and those after it have.
+        above: a number above all values.
+        tails: the values on top of the piles, ascending.
+        settled: how many piles there are below all values to come.
     """
-    reach = np.bincount(low, minlength=count + 1)
-    pushed = np.cumsum(reach - 1)
-    pushed -= np.minimum(np.minimum.accumulate(pushed), 0)
-    reach[1:] += pushed[:-1]
-    return reach
+
+    def __init__(self, values: Integers, shift: int) -> None:
+        self._values = values
+        self._shift = shift
+        self.lowest = _lowest_from(values)
+        self.above = int(values.max()) + shift + 1
+        self.tails: list[int] = []
+        self.settled = 0
+
+    def of_turn(self, turn: int) -> Integers:
+        """Give the values of a turn."""
+        return self._values[turn * ROWS : (turn + 1) * ROWS].astype(np.int64) + self._shift
+
+    def settle(self, turn: int) -> None:
+        """Let go of the piles that no value takes any more."""
+        final = bisect_left(self.tails, self.lowest[turn] + self._shift)
+        self.settled += final
+        del self.tails[:final]
+
+    def take_each(self, turn: int) -> None:
+        """Take the values of a turn one by one."""
+        tails = self.tails
+        for value in self.of_turn(turn).tolist():
+            if not tails or value > tails[-1]:
+                tails.append(value)
+            else:
+                tails[bisect_left(tails, value)] = value
+
+
+def _take_blocks(parts: list[_Part], turn: int) -> None:
+    """Take the values of a turn, a block of each part at a time."""
+    piles = Piles([part.tails for part in parts], [part.above for part in parts])
+    values = [part.of_turn(turn) for part in parts]
+    lengths = [len(part.tails) // BLOCK_SHARE + 1 for part in parts]
+    blocks = max(-(-len(some) // length) for some, length in zip(values, lengths, strict=True))
+    for number in range(blocks):
+        piles.make_room(lengths)
+        piles.take(
+            np.concatenate(
+                [
+                    some[number * length : (number + 1) * length]
+                    for some, length in zip(values, lengths, strict=True)
+                ]
+            )
+        )
+    for part, tails in zip(parts, piles.tails(), strict=True):
+        part.tails = tails

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from detloader.audits.columns import Integers
     from detloader.manifest.reader import Stream
 
-__all__ = ["Pair", "load_pair"]
+__all__ = ["NO_COMMON_ROWS", "Pair", "load_pair"]
+
+NO_COMMON_ROWS = "no rank has rows in both runs yet: audit them when they have"
+"""Why two streams, of which one is not complete, could not be compared."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -87,11 +90,16 @@ def _common_rows(a: StreamView, b: StreamView) -> tuple[StreamView, StreamView]:
     Ranks that are the same in both are cut one by one, for none waits for another.
     """
     ranks = np.union1d(distinct(a.rank), distinct(b.rank))
-    if len(ranks) > 1 and a.declared("world_size") == b.declared("world_size"):
+    if len(ranks) > 1 and _same_world(a, b):
         limits = {int(rank): _limit(a, b, int(rank)) for rank in ranks}
         return _cut_ranks(a, limits), _cut_ranks(b, limits)
     limit = _limit(a, b, None)
     return a.take(slice(limit)), b.take(slice(limit))
+
+
+def _same_world(a: StreamView, b: StreamView) -> bool:
+    declared = a.declared("world_size") == b.declared("world_size")
+    return declared or a.stream.ranks_told == b.stream.ranks_told
 
 
 def _limit(a: StreamView, b: StreamView, rank: int | None) -> int:

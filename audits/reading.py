@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from detloader.audits.columns import Column, as_codes
+from detloader.audits.naming import RenamedStream, read_named
+from detloader.manifest.arrays import to_numpy
+from detloader.manifest.relative import RECORD_IDS
 from detloader.manifest.schema import is_compared, is_stored
-from detloader.manifest.tables import Placement, read_column, read_numbers, read_placement
+from detloader.manifest.tables import Placement, read_numbers, read_placement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,11 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["RECORD_IDS", "Columns", "Source", "Sources", "stored_columns"]
 
-RECORD_IDS = ("record", "asked")
-"""Columns of record IDs; where they are strings, they have one vocabulary."""
+VIEWED = ("record", "epoch")
+"""Columns that views hold: to let go of them here would save nothing."""
 
 MOST_BYTES = 200_000_000
-"""Bytes of columns that are kept at hand, besides those that a view holds."""
+"""Bytes of other columns that are kept at hand."""
 
 
 class Sources:
@@ -81,18 +84,31 @@ class Sources:
         }
 
     def _load(self, holders: list[tuple[int, str]], threads: ThreadPoolExecutor) -> list[Column]:
-        streams, names = zip(
-            *((self._streams[place], name) for place, name in holders), strict=True
-        )
+        """Read columns; those that have equal digests in their headers are read once."""
+        contents = [self._contents(place, name) for place, name in holders]
+        once: dict[object, tuple[int, str]] = {}
+        for content, holder in zip(contents, holders, strict=True):
+            once.setdefault(content, holder)
+        streams = [self._streams[place] for place, _ in once.values()]
+        names = [name for _, name in once.values()]
         rows = repeat(self._rows)
         types = [stream.columns[name] for stream, name in zip(streams, names, strict=True)]
         if "string" in types:
-            return as_codes([*threads.map(read_column, streams, names, rows)])
-        found = threads.map(read_numbers, streams, names, rows)
-        return [
-            Column(_compact(values), absent, digest=type_ == "uint64")
-            for (values, absent), type_ in zip(found, types, strict=True)
-        ]
+            loaded = as_codes([*threads.map(read_named, streams, names, rows)])
+        else:
+            loaded = [
+                Column(_compact(values), absent, digest=type_ == "uint64")
+                for (values, absent), type_ in zip(
+                    threads.map(_read_numbers, streams, names, rows), types, strict=True
+                )
+            ]
+        found = dict(zip(once, loaded, strict=True))
+        return [found[content] for content in contents]
+
+    def _contents(self, place: int, name: str) -> object:
+        """Give what is equal for columns whose headers say that their values are."""
+        digests = self._streams[place].digests
+        return (place, name) if digests is None else digests[name]
 
     def _placed(self, place: int, column: Column) -> Column:
         order = self.placement(place).order
@@ -100,10 +116,10 @@ class Sources:
 
     def _keep(self, columns: dict[tuple[int, str], Column]) -> None:
         kept = self._kept | columns
-        size = sum(map(_bytes, kept.values()))
         for key in [*self._kept]:
-            if size > MOST_BYTES:
-                size -= _bytes(kept.pop(key))
+            others = [column for (_, name), column in kept.items() if name not in VIEWED]
+            if key[1] not in VIEWED and _bytes(others) > MOST_BYTES:
+                kept.pop(key)
         self._kept = kept
 
 
@@ -160,6 +176,12 @@ class Columns(Mapping[str, Column]):
         return name in self._names
 
 
+def _read_numbers(stream: Stream, name: str, rows: range | None) -> tuple[Any, Any]:
+    if isinstance(stream, RenamedStream) and name in RECORD_IDS:
+        return to_numpy(read_named(stream, name, rows).combine_chunks())
+    return read_numbers(stream, name, rows)
+
+
 def stored_columns(stream: Stream) -> list[str]:
     """Name the columns whose rows were kept."""
     return [name for name in stream.columns if is_stored(name, stream.level)]
@@ -172,5 +194,7 @@ def _compact(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values
 
 
-def _bytes(column: Column) -> int:
-    return column.values.nbytes if any(column.values.strides) else 0
+def _bytes(columns: Iterable[Column]) -> int:
+    """Count the bytes of columns, of which some are held by several streams."""
+    arrays = {id(column.values): column.values for column in columns}
+    return sum(array.nbytes for array in arrays.values() if any(array.strides))

@@ -47,6 +47,7 @@ __all__ = [
     "Stage",
     "all_rules",
     "header_rules",
+    "page_of",
     "rule_names",
 ]
 
@@ -108,11 +109,13 @@ class Known:
 
     Attributes:
         missing: codes of the records whose absence is explained.
+        places: positions in the source whose absence is explained, where these are known.
         drifted: codes of the records whose change of content is explained.
         causes: names of the rules that told these two runs apart; what runs share is not one.
     """
 
     missing: Integers | None = None
+    places: Integers | None = None
     drifted: Integers | None = None
     causes: list[str] = field(default_factory=list)
 
@@ -211,6 +214,14 @@ def header_rules() -> tuple[Rule, ...]:
     found = [*own, *_foreign_rules()]
     asking = [rule for rule in found if rule.compare_headers is not None]
     return tuple(sorted(asking, key=lambda rule: (rule.stage, rule.name)))
+
+
+def page_of(name: str) -> str:
+    """Give the page of a rule; of one that was asked, no further module is loaded."""
+    module = name.replace("-", "_")
+    if importlib.util.find_spec(f"{rules.__name__}.{module}") is not None:
+        return _own_rule(module).page
+    return next(rule.page for rule in _foreign_rules() if rule.name == name)
 
 
 def _compares_headers(name: str) -> bool:

@@ -5,9 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from detloader.audits.asking import Answers, ask_about_headers
-from detloader.audits.headers import not_compared, unequal_digests
+from detloader.audits.headers import (
+    compared_columns,
+    difference_levels,
+    not_compared,
+    tell_unfinished,
+    unequal_digests,
+)
+from detloader.audits.picture import Scene, pictures_of_equal, take_pictures
 from detloader.audits.rule import all_rules, header_rules
+from detloader.audits.stand_ins import are_digests
 from detloader.findings import Counts, Severity, StreamResult, Verdict
 from detloader.manifest.schema import Level
 
@@ -22,23 +32,27 @@ __all__ = ["Selection", "audit_stream", "check_stream", "lonely_stream"]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which rules to ask.
+    """Which rules to ask, and what else the answer has.
 
     Attributes:
         select: names of the rules to ask; all where none is named.
         ignore: names of the rules to leave out.
+        pictures: whether the answer has what pictures are drawn from.
+        first: whether it has the first difference alone.
     """
 
     select: frozenset[str] = frozenset()
     ignore: frozenset[str] = frozenset()
+    pictures: bool = False
+    first: bool = False
 
     def choose(self, rules: Iterable[Rule]) -> list[Rule]:
         """Keep the rules that are to be asked."""
-        return [
-            rule
-            for rule in rules
-            if rule.name not in self.ignore and (not self.select or rule.name in self.select)
-        ]
+        return [rule for rule in rules if self.wants(rule.name)]
+
+    def wants(self, rule: str) -> bool:
+        """Tell whether the rule of this name is to be asked."""
+        return rule not in self.ignore and (not self.select or rule in self.select)
 
 
 def check_stream(path: str, stream: Stream, selection: Selection) -> StreamResult:
@@ -54,8 +68,11 @@ def check_stream(path: str, stream: Stream, selection: Selection) -> StreamResul
     return StreamResult(
         name=stream.name,
         verdict=Verdict.FINDINGS if faulty else Verdict.CLEAN,
+        reason=tell_unfinished(path, stream),
         findings=answers.findings,
         not_checked=answers.not_checked,
+        asked=answers.asked,
+        pictures=take_pictures(Scene(a=view)) if selection.pictures else msgspec.UNSET,
     )
 
 
@@ -93,9 +110,17 @@ def audit_stream(
     unequal = unequal_digests(stream_a, stream_b)
     if unequal == [] and stream_a.rows == stream_b.rows:
         answers = ask_about_headers(selection.choose(header_rules()), stream_a, stream_b)
-        return _equal(stream_a, stream_b, answers)
+        result = _equal(stream_a, stream_b, answers)
+        if not selection.pictures:
+            return result
+        pictures = pictures_of_equal(path_a, stream_a, path_b, stream_b)
+        return msgspec.structs.replace(result, pictures=pictures)
     if Level.DIGEST in {stream_a.level, stream_b.level}:
         return _unkept(stream_a, stream_b, unequal)
+    if selection.first:
+        from detloader.audits.first_only import audit_first
+
+        return audit_first(path_a, stream_a, path_b, stream_b, selection)
     from detloader.audits.difference import audit_rows
 
     return audit_rows(path_a, stream_a, path_b, stream_b, selection)
@@ -109,7 +134,12 @@ def _incomparable(path_a: str, stream_a: Stream, path_b: str, stream_b: Stream) 
     if type_a and type_b and type_a != type_b:
         return (
             f"record IDs are {type_a} in {path_a} and {type_b} in {path_b}: "
-            "record or import both with one type of ID"
+            "record or import both with one type of ID, or join them with --id-map"
+        )
+    if stream_a.roundings != stream_b.roundings and are_digests(stream_a):
+        return (
+            f"record IDs are digests of content, which {path_a} and {path_b} rounded otherwise: "
+            "record both with one rounding, or with ids"
         )
     return None
 
@@ -120,10 +150,12 @@ def _equal(stream_a: Stream, stream_b: Stream, answers: Answers) -> StreamResult
         verdict=Verdict.IDENTICAL,
         coverage=_share_recorded(stream_a, stream_b),
         first_difference=None,
+        first_differences=dict.fromkeys(difference_levels(compared_columns(stream_a, stream_b))),
         differences=Counts(),
         findings=answers.findings,
         not_checked=answers.not_checked,
         not_compared=not_compared(stream_a, stream_b),
+        asked=answers.asked,
     )
 
 

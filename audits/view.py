@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -181,25 +182,41 @@ class StreamView:
         order: Integers = np.lexsort((self.position, self.rank))
         return order
 
+    @cached_property
+    def epochs(self) -> dict[int, slice | Integers]:
+        """Give what picks the rows of each epoch: a slice, which copies none, where it can."""
+        return dict(_groups(self.epoch))
+
     def by_epoch(self) -> Iterator[tuple[int, Integers]]:
         """Give the rows of each epoch, in canonical order."""
-        yield from _groups(self.epoch)
+        for epoch, rows in self.epochs.items():
+            yield epoch, _numbers(rows)
 
     def by_rank(self) -> Iterator[tuple[int, Integers]]:
         """Give the rows of each rank, in delivery order."""
-        for rank, rows in _groups(self.rank):
-            yield rank, rows[np.argsort(self.position[rows], kind="stable")]
+        for rank, picked in _groups(self.rank):
+            rows = _numbers(picked)
+            if self.is_delivery_order:
+                yield rank, rows
+            else:
+                yield rank, rows[np.argsort(self.position[rows], kind="stable")]
 
 
-def _groups(labels: Integers) -> Iterator[tuple[int, Integers]]:
+def _groups(labels: Integers) -> Iterator[tuple[int, slice | Integers]]:
+    """Give what picks the rows of each label, labels ascending: slices where they ascend."""
     if not len(labels):
         return
     ascending = bool((labels[1:] >= labels[:-1]).all())
-    order = np.arange(len(labels)) if ascending else np.argsort(labels, kind="stable")
-    grouped = labels if ascending else labels[order]
-    starts = np.flatnonzero(grouped[1:] != grouped[:-1]) + 1
-    values = grouped[[0, *starts]].tolist()
-    yield from zip(values, np.split(order, starts), strict=True)
+    order = None if ascending else np.argsort(labels, kind="stable")
+    grouped = labels if order is None else labels[order]
+    starts = [0, *(np.flatnonzero(grouped[1:] != grouped[:-1]) + 1).tolist(), len(labels)]
+    for start, stop in itertools.pairwise(starts):
+        rows = slice(start, stop)
+        yield int(grouped[start]), rows if order is None else order[rows]
+
+
+def _numbers(rows: slice | Integers) -> Integers:
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
 
 
 def load_views(

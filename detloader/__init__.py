@@ -2,17 +2,23 @@
 
 The map, along the way of the data:
 
-order, randomness    which record stands at which position, and what it may draw
+order, randomness    which record stands at which position, and what it may draw; seeding and
+                     generators are about the draws of others
 grain                `to_grain`: that order and those draws, as a Grain dataset; it is made of
-                     source, plan, samples, elements and fused
-recording, adapters  `record`: any loader, recorded while it runs
+                     source, plan, samples, elements, alone, grain_iterators and fused
+tensorflow, torch    the same for other frameworks, and TensorFlow datasets of Python readers
+hdf5                 `Dataloader`: frames of HDF5 files
+data, utils          all of these at the places where helia-edge has them
+recording, adapters  `record`: any loader, recorded while it runs; keras: what `fit` takes
 recorder             between the two: rows come in, a rank's folder comes out
+interception         `record_all`: loaders that nobody wraps; program: those of a whole program;
+                     naming: names for them
 manifest             what a run leaves on disk, and how it is proved
 importers, recipe    runs from other systems' logs; loaders by name
-audits               two runs compared, one run checked, the cause named
+audits               two runs compared, one run checked, replayed, the cause named
 reports              what people and machines read
 cli                  the outermost layer
-findings, errors     what all of them say
+findings, errors     what all of them say; extras: packages that only a part needs
 
 Names are loaded when they are first used: importing detloader imports no other package.
 
@@ -30,32 +36,56 @@ if TYPE_CHECKING:
     from detloader.audits import audit, check
     from detloader.errors import DetloaderError
     from detloader.grain import to_grain
+    from detloader.hdf5.loader import Dataloader
+    from detloader.interception.block import record_all
     from detloader.manifest.reader import open_run
+    from detloader.naming import name
     from detloader.order.schedule import random_id_generator, uniform_id_generator
     from detloader.order.seeds import spawn_seeds
     from detloader.recording import record
+    from detloader.seeding import set_random_seed
+    from detloader.tensorflow.dataset import to_tf_dataset
+    from detloader.tensorflow.interleaved import create_interleaved_dataset_from_generator
+    from detloader.tensorflow.stream_mode import StreamMode
+    from detloader.torch import to_torch_loader
 
 __all__ = [
+    "Dataloader",
     "DetloaderError",
+    "StreamMode",
     "audit",
     "check",
+    "create_interleaved_dataset_from_generator",
+    "name",
     "open_run",
     "random_id_generator",
     "record",
+    "record_all",
+    "set_random_seed",
     "spawn_seeds",
     "to_grain",
+    "to_tf_dataset",
+    "to_torch_loader",
     "uniform_id_generator",
 ]
 
 _HOMES = {
+    "Dataloader": "hdf5.loader",
     "DetloaderError": "errors",
+    "StreamMode": "tensorflow.stream_mode",
     "audit": "audits",
     "check": "audits",
+    "create_interleaved_dataset_from_generator": "tensorflow.interleaved",
+    "name": "naming",
     "open_run": "manifest.reader",
     "random_id_generator": "order.schedule",
     "record": "recording",
+    "record_all": "interception.block",
+    "set_random_seed": "seeding",
     "spawn_seeds": "order.seeds",
     "to_grain": "grain",
+    "to_tf_dataset": "tensorflow.dataset",
+    "to_torch_loader": "torch",
     "uniform_id_generator": "order.schedule",
 }
 

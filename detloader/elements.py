@@ -10,14 +10,14 @@ import array
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from enum import Enum
-from typing import Any, Generic, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from detloader.errors import BatchError, SampleError
-from detloader.manifest.content import sample_digest
 from detloader.manifest.packed import BatchDigester
+from detloader.manifest.rounding import Digester
 from detloader.plan import Plan
 from detloader.randomness import PositionGenerator
 from detloader.samples import owned, stack
@@ -30,12 +30,26 @@ T = TypeVar("T")
 _NO_NONE = "return a sample, or leave the record out of the source"
 
 
-class Witnessing(Enum):
-    """What a stream tells of the making of its elements."""
+@dataclass(frozen=True)
+class Witnessing:
+    """What a stream tells of the making of its elements; may be pickled.
 
-    OFF = 0
-    DRAWS = 1
-    DRAWS_AND_CONTENT = 2
+    Attributes:
+        told: whether it tells anything.
+        digester: what digests the content of samples; None where nobody wants it.
+    """
+
+    told: bool = True
+    digester: Digester | None = None
+
+    OFF: ClassVar[Witnessing]
+    DRAWS: ClassVar[Witnessing]
+    DRAWS_AND_CONTENT: ClassVar[Witnessing]
+
+
+Witnessing.OFF = Witnessing(told=False)
+Witnessing.DRAWS = Witnessing()
+Witnessing.DRAWS_AND_CONTENT = Witnessing(digester=Digester())
 
 
 class Witness(NamedTuple):
@@ -72,7 +86,8 @@ class ElementMaker:
         self._transform = transform
         self._witnessing = witnessing
         self._generators = _Pool(functools.partial(PositionGenerator, plan.seed or 0))
-        self._digesters = _Pool(BatchDigester)
+        digester = witnessing.digester or Digester()
+        self._digesters = _Pool(functools.partial(BatchDigester, digester.rounding))
 
     def __call__(self, number: int) -> Any:
         """Return an element, with a witnessing as a pair with the `Witness` of its making.
@@ -86,7 +101,7 @@ class ElementMaker:
         indices = order.tolist()
         samples, taken = self._samples(indices, start)
         element = samples[0] if self._plan.batch_size is None else _batch(samples, indices)
-        if self._witnessing is Witnessing.OFF:
+        if not self._witnessing.told:
             return element
         words = array.array("I", taken).tobytes()
         content = self._content(element)
@@ -139,11 +154,11 @@ class ElementMaker:
         return record
 
     def _content(self, element: Any) -> bytes:
-        if self._witnessing is Witnessing.DRAWS:
+        if self._witnessing.digester is None:
             return b""
         try:
             if self._plan.batch_size is None:
-                return np.uint64(sample_digest(element)).tobytes()
+                return np.uint64(self._witnessing.digester.sample(element)).tobytes()
             digester = self._digesters.take()
             content = digester(element).tobytes()
             self._digesters.give_back(digester)

@@ -5,12 +5,18 @@ DetloaderError
 ├── LogError              an order log cannot be imported
 ├── LoaderError           a loader broke its contract while it ran
 │   ├── SampleError       … on one record, which it names
+│   ├── RangeError        … where a sample's values are not what was promised
 │   └── BatchError        … where samples do not fit into one batch
+├── FileError             a data file cannot be used; it is named
+│   ├── MissingFileError  it is not there, or no longer
+│   ├── MissingKeyError   it holds no such dataset
+│   └── FormatError       it is not laid out as its format asks
 ├── RunError              a run folder cannot be used
 │   ├── RunExistsError    recording would overwrite it
 │   ├── RunNotFoundError  there is none
 │   └── DamageError       its bytes are not those that were recorded
-└── FactoryError          a factory named on the command line cannot be used
+├── FactoryError          a factory named on the command line cannot be used
+└── MissingExtraError     a part of detloader needs a package that is not installed
 
 A message is one line: what is wrong, where, and how to mend it.
 """
@@ -22,8 +28,14 @@ __all__ = [
     "DamageError",
     "DetloaderError",
     "FactoryError",
+    "FileError",
+    "FormatError",
     "LoaderError",
     "LogError",
+    "MissingExtraError",
+    "MissingFileError",
+    "MissingKeyError",
+    "RangeError",
     "RunError",
     "RunExistsError",
     "RunNotFoundError",
@@ -52,23 +64,60 @@ class SampleError(LoaderError):
     """A source or a transform failed on one record.
 
     Attributes:
-        record: index of the record in its source.
+        record: index of the record in its source, or its ID where it has no index.
         position: place of the record in the stream, counted over all epochs.
     """
 
-    def __init__(self, message: str, record: int, position: int) -> None:
+    def __init__(self, message: str, record: object, position: int) -> None:
         """Name the record in the message, and keep both numbers."""
         super().__init__(message)
         self.record = record
         self.position = position
 
-    def __reduce__(self) -> tuple[type[SampleError], tuple[str, int, int]]:
+    def __reduce__(self) -> tuple[type[SampleError], tuple[str, object, int]]:
         """Survive the way back from a worker process."""
         return type(self), (str(self), self.record, self.position)
 
 
 class BatchError(LoaderError, ValueError):
     """Samples of one batch differ in structure or shape."""
+
+
+class RangeError(LoaderError, ValueError):
+    """A sample's values lie outside the range that was promised."""
+
+
+class FileError(DetloaderError):
+    """A data file cannot be used.
+
+    Attributes:
+        path: the file.
+    """
+
+    def __init__(self, message: str, path: str) -> None:
+        """Name the file in the message, and keep its path."""
+        super().__init__(message)
+        self.path = path
+
+    def __str__(self) -> str:
+        # A KeyError would show its message in quotes.
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[type[FileError], tuple[str, str]]:
+        """Survive the way back from a worker process."""
+        return type(self), (str(self), self.path)
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """A data file is not there, or no longer."""
+
+
+class MissingKeyError(FileError, KeyError):
+    """A data file holds no dataset of that name."""
+
+
+class FormatError(FileError, ValueError):
+    """A data file is not laid out as its format asks."""
 
 
 class RunError(DetloaderError):
@@ -89,3 +138,7 @@ class DamageError(RunError):
 
 class FactoryError(DetloaderError):
     """A factory named on the command line cannot be used."""
+
+
+class MissingExtraError(DetloaderError, ImportError):
+    """A part of detloader needs a package that is not installed."""

@@ -15,12 +15,17 @@ import msgspec
 
 __all__ = [
     "SCHEMA_VERSION",
+    "AxisOutcome",
+    "AxisResult",
     "Counts",
+    "DifferenceLevel",
     "Finding",
     "FirstDifference",
+    "FirstDifferences",
     "JsonValue",
     "NotChecked",
     "Outcome",
+    "Picture",
     "RecordId",
     "Result",
     "RunSummary",
@@ -67,6 +72,28 @@ class Verdict(StrEnum):
     FINDINGS = "findings"
 
 
+class DifferenceLevel(StrEnum):
+    """In what two runs can differ; each has a first row, in canonical order, that shows it."""
+
+    SET = "set"
+    """Which records come in each epoch, and how often: the first row that is one too many."""
+    ORDER = "order"
+    """Which record comes when: the first row that is another record, or of another epoch."""
+    BATCHES_AS_SETS = "batches_as_sets"
+    """Which records each global batch has, in any order: in the first batch that has others, the
+    first row that is one too many."""
+    BATCHES = "batches"
+    """Which records each batch has, in their order: the first row at which a batch begins in one
+    run alone, or that is another record."""
+    DRAWS = "draws"
+    """The draws, given what they follow: where they do not follow the place, the first record
+    with others."""
+    CONTENT = "content"
+    """The content, given record and draws: the first record of equal draws with other content."""
+    RAW = "raw"
+    """What was read, given the record: the first record of which something else was read."""
+
+
 class Outcome(StrEnum):
     """What a decision says: whether a difference counts."""
 
@@ -80,6 +107,19 @@ class Outcome(StrEnum):
     """The project accepted the difference for a time that is over."""
     BROKEN = "broken"
     """The equivalence does not hold."""
+
+
+class AxisOutcome(StrEnum):
+    """What came of a replay under another condition."""
+
+    HOLDS = "holds"
+    """The run is as it should be."""
+    BROKEN = "broken"
+    """It is not."""
+    DIED = "died"
+    """There is no such run: the replay failed, hung or was killed."""
+    NOT_RUN = "not-run"
+    """The budget was spent before."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,7 +155,8 @@ class FirstDifference(msgspec.Struct, frozen=True, kw_only=True):
     """The first row, in canonical order, at which two runs differ.
 
     Digests stand as decimal strings, record IDs in their own type; None where
-    a run has no such row or no such value.
+    a run has no such row or no such value. Where a record stands at another row
+    of the other run, the row is the baseline's.
     """
 
     row: int
@@ -124,6 +165,9 @@ class FirstDifference(msgspec.Struct, frozen=True, kw_only=True):
     column: str
     a: JsonValue
     b: JsonValue
+
+
+FirstDifferences: TypeAlias = dict[DifferenceLevel, FirstDifference | None]
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,6 +194,54 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     batches: int = 0
 
 
+class Picture(msgspec.Struct, frozen=True, kw_only=True):
+    """What one picture shows: a sentence, and the table that it is drawn from.
+
+    However long the runs are, a table has a few hundred cells.
+
+    Attributes:
+        name: name of the picture, such as "order-map".
+        title: what it is about.
+        sentence: what it shows of these runs.
+        columns: headings of the table.
+        rows: the table, row by row; each row has a cell for every column.
+        axes: what else drawing it takes, such as the ends of an axis.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    columns: list[str]
+    rows: list[list[JsonValue]]
+    axes: dict[str, JsonValue] = {}
+
+
+class AxisResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A replay under other conditions: one axis, or several that break a run only together.
+
+    Attributes:
+        settings: value of each axis that was varied.
+        outcome: what came of it.
+        asks: what was asked of the run, such as "same rows".
+        compared_with: the unvaried run.
+        verdict: how its run compares; None where there was none.
+        reason: what differs, why the replay died, or why it was not run.
+        last_lines: what a replay that died printed last.
+        findings: what the audit of its run says.
+        run: folder of its run, where it was kept.
+    """
+
+    settings: dict[str, JsonValue]
+    outcome: AxisOutcome
+    asks: str
+    compared_with: str
+    verdict: Verdict | None = None
+    reason: str | None = None
+    last_lines: list[str] = []
+    findings: list[Finding] = []
+    run: str | None = None
+
+
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One run of an audit: where it lies, how many rows it has, what proves them."""
 
@@ -160,17 +252,30 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StreamResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer for one stream of the runs."""
+    """The answer for one stream of the runs.
+
+    Attributes:
+        first_difference: the first row that differs; None where none does.
+        first_differences: the first row that differs at each level of difference; None where the
+            runs are equal at it. A level whose columns were not compared is left out.
+        asked: names of the rules that were asked, in causal order.
+        compared: columns in which rows were compared.
+        pictures: what pictures show of the stream, where they were asked for.
+    """
 
     name: str
     verdict: Verdict
     coverage: float | msgspec.UnsetType = msgspec.UNSET
     reason: str | None = None
     first_difference: FirstDifference | msgspec.UnsetType | None = msgspec.UNSET
+    first_differences: FirstDifferences | msgspec.UnsetType = msgspec.UNSET
     differences: Counts | msgspec.UnsetType = msgspec.UNSET
     findings: list[Finding] = []
     not_checked: list[NotChecked] = []
     not_compared: list[str] | msgspec.UnsetType = msgspec.UNSET
+    asked: list[str] | msgspec.UnsetType = msgspec.UNSET
+    compared: list[str] | msgspec.UnsetType = msgspec.UNSET
+    pictures: list[Picture] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,6 +291,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         decision: what follows, in a sentence: of `preflight`, of an equivalence that was asked
             for, or of differences that the project accepts.
         outcome: the kind of decision, where an audit has one.
+        pages: the page of each rule that found something, in Markdown.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -196,12 +302,14 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     runs: list[RunSummary]
     first_difference: FirstDifference | msgspec.UnsetType | None = msgspec.UNSET
+    first_differences: FirstDifferences | msgspec.UnsetType = msgspec.UNSET
     differences: Counts | msgspec.UnsetType = msgspec.UNSET
     findings: list[Finding] = []
     not_checked: list[NotChecked] = []
     not_compared: list[str] | msgspec.UnsetType = msgspec.UNSET
     streams: list[StreamResult] = []
     comparisons: list[Result] | msgspec.UnsetType = msgspec.UNSET
-    axes: list[JsonValue] = []
+    axes: list[AxisResult] = []
     decision: str | None = None
     outcome: Outcome | msgspec.UnsetType = msgspec.UNSET
+    pages: dict[str, str] | msgspec.UnsetType = msgspec.UNSET

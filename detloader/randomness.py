@@ -11,12 +11,12 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PositionGenerator", "digest_draws", "stream_key"]
+__all__ = ["PhiloxPlace", "PositionGenerator", "digest_draws", "philox_place", "stream_key"]
 
 _WORDS_IN_BUFFER = 4
 
@@ -44,6 +44,32 @@ class PositionGenerator:
         self.generator = np.random.Generator(self.bit_generator)
         access = _memory_access if _memory_layout_is_known() else _state_access
         self.reset, self.taken = access(self.bit_generator)
+
+
+class PhiloxPlace(NamedTuple):
+    """Where a Philox generator stands.
+
+    Attributes:
+        key: the first word of its key.
+        position: the highest word of its counter, by which Grain tells records apart.
+        words: 32-bit words drawn since that counter began, modulo 2**32.
+    """
+
+    key: int
+    position: int
+    words: int
+
+
+def philox_place(bit_generator: np.random.BitGenerator) -> PhiloxPlace:
+    """Read where somebody else's Philox generator stands, without moving it."""
+    state: Any = bit_generator.state
+    counter = state["state"]["counter"]
+    words = 4 * int(counter[0]) + state["buffer_pos"] - _WORDS_IN_BUFFER
+    return PhiloxPlace(
+        key=int(state["state"]["key"][0]),
+        position=int(counter[3]),
+        words=int(2 * words - state["has_uint32"]) & _UINT32,
+    )
 
 
 def stream_key(seed: int) -> NDArray[np.uint64]:

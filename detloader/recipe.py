@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from detloader.findings import JsonValue
 
-__all__ = ["build_loader", "parse_value"]
+__all__ = ["build_loader", "load_factory", "parse_value"]
 
 
 def build_loader(
@@ -46,7 +46,7 @@ def build_loader(
     Raises:
         FactoryError: there is no such factory, or it failed.
     """
-    function = _load(factory)
+    function = load_factory(factory)
     given = dict(arguments or {})
     try:
         loader = function(**given)
@@ -71,7 +71,12 @@ def parse_value(text: str) -> JsonValue:
         return text
 
 
-def _load(factory: str) -> Callable[..., object]:
+def load_factory(factory: str) -> Callable[..., object]:
+    """Import a factory; the current folder is importable.
+
+    Raises:
+        FactoryError: there is no such factory.
+    """
     module_name, separator, attributes = factory.partition(":")
     if not separator or not module_name or not attributes:
         raise FactoryError(f"{factory} names no factory: write MODULE:FACTORY")

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from detloader.manifest.writer import RankWriter
 
-__all__ = ["Chunk", "Recorder", "find_recorder"]
+__all__ = ["Chunk", "Recorder", "find_recorder", "recorder_of"]
 
 _FLUSH_SECONDS = 0.25
 
@@ -99,15 +99,17 @@ class Recorder(Generic[ChunkT]):
         """
         if self._closed:
             return
-        self._closed = True
         self._stop.set()
         self._thread.join()
         self._stopped = True
         self._drain()
+        self._warn_of_root()
         try:
             self._writer.close(seeds=self._seeds, lost=self._lost, broken_off=broken_off)
         except Exception as error:  # noqa: BLE001  # the training is over, but not the program
             _log.warning("%s stays open, it could not be sealed: %s", self._writer, error)
+        # Not before: a signal that raised on the way here leaves it to the program's end.
+        self._closed = True
         self.forget()
 
     def forget(self) -> None:
@@ -140,12 +142,22 @@ class Recorder(Generic[ChunkT]):
             self._broken = True
             self._stop_at(error)
             self._lose(rows - (self._writer.rows - before))
+        except BaseException:
+            if self._writer.rows == before:
+                # A signal's: whoever closes next finds them here again.
+                self._chunks[:0] = chunks
+            raise
 
     def _stop_at(self, error: Exception) -> None:
         self._stopped = True
         if self._error is None:
             self._error = error
             _log.warning("%s records no further rows: %s", self._writer, error)
+
+    def _warn_of_root(self) -> None:
+        writer = self._writer
+        if writer.id_root is not None and writer.rows and not writer.below_root:
+            _log.warning("%s: no record ID lies below %s", writer, writer.id_root)
 
     def _lose(self, rows: int) -> None:
         # Two threads count: that of the loop, and the recorder's own.
@@ -159,6 +171,12 @@ _recorders: dict[Path, Recorder[Any]] = {}
 def find_recorder(folder: Path) -> Recorder[Any] | None:
     """Return the recorder that is at work in a rank's folder."""
     return _recorders.get(folder)
+
+
+def recorder_of(twin: object) -> Recorder[Any] | None:
+    """Return the recorder at work behind a recorded loader."""
+    recorders = list(_recorders.values())
+    return next((each for each in recorders if each.wrapped and each.wrapped[1] is twin), None)
 
 
 @atexit.register

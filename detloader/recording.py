@@ -17,10 +17,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from detloader.adapters import find_adapter
+import msgspec
+
+from detloader.adapters import Adapter, find_adapter
 from detloader.adapters.request import IdSource, Request
 from detloader.errors import UsageError
 from detloader.manifest.layout import rank_folder
+from detloader.manifest.relative import IdRoot
+from detloader.manifest.rounding import Rounding
 from detloader.manifest.run_id import rank_from_environment, ranks_from_environment
 from detloader.manifest.schema import Level, Recipe
 from detloader.recorder import find_recorder
@@ -37,6 +41,10 @@ def record(
     level: Level | str = Level.FULL,
     ids: IdSource | None = None,
     batched: bool | None = None,
+    draws: bool = True,
+    id_root: str | os.PathLike[str] | None = None,
+    content: str | None = None,
+    decimals: int | None = None,
     declared: Mapping[str, object] | None = None,
     recipe: Recipe | None = None,
 ) -> Any:
@@ -55,12 +63,20 @@ def record(
         loader: a stream of `to_grain`, or any iterable.
         run: folder of the run; this rank's part is `RUN/<stream>/rank-<rank>`.
         stream: name of this loader, where a program has several.
-        rank: data-parallel rank of this process; by default as its launcher set it, else 0.
+        rank: data-parallel rank of this process; by default the shard that the loader reads,
+            where it says so, else as its launcher set it, else 0.
         level: "digest" keeps digests alone, "order" IDs, "full" draws and content too.
         ids: for `to_grain`, the ID of each source index; for an iterable, the key of each
             element that holds its ID, or a function that finds it. Without it, the index
             or the digest of the content is the ID.
         batched: whether an iterable's element is a batch, and not one record.
+        draws: whether to look at random generators before and after each sample, where what was
+            drawn cannot be told by other means; docs/record-torch.md says what it costs.
+        id_root: folder of the data on this machine: record IDs that are paths below it are
+            kept relative to it, so that runs of two machines can be compared.
+        content: "float16" or "float32": floats are rounded to it before content is digested,
+            for decoders and kernels that differ in the last bit. Samples stay as they are.
+        decimals: the same with so many digits after the decimal point, 0 to 15.
         declared: what the run is meant to be, such as `{"weights": [1, 1, 2]}`; it stands
             above what the loader says of itself.
         recipe: how the loader was made, where a factory made it.
@@ -73,25 +89,61 @@ def record(
         RunError: the folder cannot be written.
         UsageError: the loader cannot be recorded, or an argument makes no sense.
     """
+    adapter = find_adapter(loader)
+    if rank is None:
+        rank, ranks = _place(adapter, loader)
+    else:
+        ranks = None
     request = Request(
         run=run,
         stream=stream,
-        rank=rank_from_environment() if rank is None else rank,
-        ranks=ranks_from_environment() if rank is None else None,
+        rank=rank,
+        ranks=ranks,
         level=_level(level),
         ids=ids,
         batched=batched,
+        draws=draws,
         declared=declared or {},
-        recipe=recipe,
+        recipe=recipe and _as_recorded(recipe, ids, id_root, batched=batched),
+        id_root=None if id_root is None else IdRoot(id_root),
+        rounding=Rounding.of(content, decimals),
     )
     folder = rank_folder(Path(run).absolute(), stream, request.rank)
     recorder = find_recorder(folder)
     if recorder is not None and recorder.wrapped is not None and recorder.wrapped[0] is loader:
         return recorder.wrapped[1]
-    twin = find_adapter(loader).wrap(loader, request)
+    twin = adapter.wrap(loader, request)
     if (started := find_recorder(folder)) is not None:
         started.wrapped = loader, twin
     return twin
+
+
+def _as_recorded(
+    recipe: Recipe,
+    ids: IdSource | None,
+    id_root: str | os.PathLike[str] | None,
+    *,
+    batched: bool | None,
+) -> Recipe:
+    """Say in a recipe how its elements were read, as far as a name or a flag says it."""
+    return msgspec.structs.replace(
+        recipe,
+        ids=ids if isinstance(ids, str) else msgspec.UNSET,
+        batched=msgspec.UNSET if batched is None else batched,
+        id_root=msgspec.UNSET if id_root is None else _below_here(Path(id_root)),
+    )
+
+
+def _below_here(folder: Path) -> str | msgspec.UnsetType:
+    """Return a folder relative to the working folder; nothing is told of any other."""
+    place = os.path.relpath(folder)
+    return msgspec.UNSET if place.startswith(os.pardir) else Path(place).as_posix()
+
+
+def _place(adapter: Adapter, loader: Any) -> tuple[int, int | None]:
+    """Return the rank that a loader reads for, and how many there are; None where nobody says."""
+    rank_of = getattr(adapter, "rank_of", None)
+    return (rank_of and rank_of(loader)) or (rank_from_environment(), ranks_from_environment())
 
 
 def _level(level: Level | str) -> Level:

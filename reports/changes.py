@@ -17,7 +17,7 @@ def has_records(counts: Counts, a: RunSummary) -> str:
     absent = counts.missing + counts.substituted
     kept = max(a.rows - absent, 0)
     if absent:
-        what = f"has {kept:,} of the {a.rows:,} records of {a.path}"
+        what = f"has {f'{kept:,}' if kept else 'none'} of the {a.rows:,} records of {a.path}"
     elif counts.extra or counts.duplicated:
         what = f"has all {a.rows:,} records of {a.path}"
     else:

@@ -11,9 +11,18 @@ from detloader.reports.plain import WIDTH, grid, listed, printable, wrap
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from detloader.findings import FirstDifference, JsonValue
+    from detloader.findings import FirstDifference, FirstDifferences, JsonValue
 
-__all__ = ["evidence_labels", "evidence_lines", "first_difference_lines", "label_width", "labelled"]
+__all__ = [
+    "evidence_labels",
+    "evidence_lines",
+    "first_difference_lines",
+    "first_difference_text",
+    "label_width",
+    "labelled",
+    "level_lines",
+    "measurements",
+]
 
 _NARROWEST, _WIDEST = 19, 32
 
@@ -35,20 +44,54 @@ def evidence_lines(
     """Yield the formula and what it explains, then every other measurement with its name."""
     told = _told(evidence)
     if told:
-        formula = str(evidence["formula"])
-        if "rows" in told:
-            explained = _shown(evidence["explained_rows"], limit)
-            formula += f"    explains {explained} of {_shown(evidence['rows'], limit)} rows"
-        yield wrap(formula, indent="    ")
+        yield wrap("    explains ".join(_formula(evidence, limit)), indent="    ")
     for name, value in evidence.items():
         if name not in told:
             yield from _measurement(name, value, limit, width)
 
 
+def measurements(
+    evidence: Mapping[str, JsonValue], limit: int
+) -> Iterator[tuple[str, str | dict[str, list[str]]]]:
+    """Yield each measurement's label with its text, or with the columns of its table.
+
+    Where there is a formula, it comes first, with what it explains.
+    """
+    told = _told(evidence)
+    if told:
+        yield from zip(("formula", "explains"), _formula(evidence, limit), strict=False)
+    for name, value in evidence.items():
+        if name in told:
+            continue
+        if (chance := _log10_chance(name, value)) is not None:
+            yield _label(name), _chance(chance)
+        elif rows := _rows_of_table(value):
+            cut = f", first {limit} of {len(rows):,}" if len(rows) > limit else ""
+            shown = {part: [_shown(row[part], limit) for row in rows[:limit]] for part in rows[0]}
+            yield _label(name) + cut, shown
+        else:
+            yield _label(name), _shown(value, limit)
+
+
 def first_difference_lines(first: FirstDifference | None, width: int = _NARROWEST) -> Iterator[str]:
     """Yield where two runs first differ, if that is known."""
-    if first is None:
-        return
+    if first is not None:
+        yield labelled("first difference", first_difference_text(first), width)
+
+
+def level_lines(levels: FirstDifferences, width: int = _NARROWEST) -> Iterator[str]:
+    """Yield the levels at which two runs differ, by the row that shows it, if there are several."""
+    rows: dict[int, list[str]] = {}
+    for level, first in levels.items():
+        if first is not None:
+            rows.setdefault(first.row, []).append(level.replace("_", " "))
+    if sum(map(len, rows.values())) > 1:
+        told = [f"row {row}: {', '.join(names)}" for row, names in sorted(rows.items())]
+        yield labelled("by level", "; ".join(told), width)
+
+
+def first_difference_text(first: FirstDifference) -> str:
+    """Say where two runs first differ, and in what."""
     place = f"row {first.row}" + (f", epoch {first.epoch}" if first.epoch is not None else "")
     if first.batch is not None:
         place += f", batch {first.batch}"
@@ -58,7 +101,7 @@ def first_difference_lines(first: FirstDifference | None, width: int = _NARROWES
         change = f"{first.column} {_shown(first.b, 1)} is new"
     else:
         change = f"{first.column} {_shown(first.a, 1)} became {_shown(first.b, 1)}"
-    yield labelled("first difference", f"{place}: {change}", width)
+    return f"{place}: {change}"
 
 
 def labelled(label: str, text: str, width: int = _NARROWEST) -> str:
@@ -75,6 +118,15 @@ def _told(evidence: Mapping[str, JsonValue]) -> set[str]:
         return set()
     rows = {"explained_rows", "rows"}
     return {"formula"} | (rows if rows <= evidence.keys() else set())
+
+
+def _formula(evidence: Mapping[str, JsonValue], limit: int) -> list[str]:
+    """Give the formula, and which rows it explains where that was counted."""
+    formula = str(evidence["formula"])
+    if "rows" not in _told(evidence):
+        return [formula]
+    explained, rows = (_shown(evidence[name], limit) for name in ("explained_rows", "rows"))
+    return [formula, f"{explained} of {rows} rows"]
 
 
 def _label(name: str) -> str:
@@ -114,12 +166,8 @@ def _heads(label: str, width: int) -> Iterator[str]:
 
 def _table(value: JsonValue, limit: int, width: int) -> list[str] | None:
     """Return measurements of several parts as a table, if they have the same parts and fit."""
-    if not isinstance(value, list) or len(value) < 2:  # noqa: PLR2004 - one is no table
-        return None
-    rows = [row for row in value if isinstance(row, dict) and row]
-    if len(rows) < len(value) or any(row.keys() != rows[0].keys() for row in rows):
-        return None
-    if any(isinstance(cell, list | dict) for row in rows for cell in row.values()):
+    rows = _rows_of_table(value)
+    if rows is None:
         return None
     shown = rows[:limit]
     cells = {name: [_shown(row[name], limit) for row in shown] for name in rows[0]}
@@ -128,6 +176,18 @@ def _table(value: JsonValue, limit: int, width: int) -> list[str] | None:
     if len(rows) > limit:
         lines.append(f"and {len(rows) - limit:,} more")
     return lines if max(map(len, lines)) + width + 2 <= WIDTH else None
+
+
+def _rows_of_table(value: JsonValue) -> list[dict[str, JsonValue]] | None:
+    """Return measurements of several parts, if they have the same parts and no parts in these."""
+    if not isinstance(value, list) or len(value) < 2:  # noqa: PLR2004 - one is no table
+        return None
+    rows = [row for row in value if isinstance(row, dict) and row]
+    if len(rows) < len(value) or any(row.keys() != rows[0].keys() for row in rows):
+        return None
+    if any(isinstance(cell, list | dict) for row in rows for cell in row.values()):
+        return None
+    return rows
 
 
 def _chance(log10: float) -> str:

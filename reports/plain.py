@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-__all__ = ["WIDTH", "grid", "listed", "plural", "printable", "wrap"]
+__all__ = ["WIDTH", "grid", "listed", "plural", "printable", "shortened", "wrap"]
 
 WIDTH = 80
 
@@ -20,6 +20,17 @@ def printable(text: str) -> str:
     'a\\x1b[2Jb'
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def shortened(text: str, most: int) -> str:
+    """Return the text with everything escaped that is not meant to be seen, and not without end.
+
+    >>> shortened("abc" * 1000, 3)
+    'abc… (3,000 characters)'
+    """
+    if len(text) <= most:
+        return printable(text)
+    return f"{printable(text[:most])}… ({len(text):,} characters)"
 
 
 def plural(count: int, noun: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from detloader.findings import Counts, Severity, Verdict
+from detloader.reports.axes import replay_meaning
 from detloader.reports.changes import changes, has_records
 from detloader.reports.plain import plural, printable
 
@@ -48,17 +49,24 @@ def _claim(result: Result) -> str:
 
 
 def _meaning(result: Result) -> str:
+    if result.command == "replay":
+        return replay_meaning(result)
     match result.verdict:
         case Verdict.INCONCLUSIVE:
             return result.reason or "nothing could be compared"
-        case Verdict.CLEAN:
-            return f"no rule finds fault with the {_rows(result.runs[0])} of {result.runs[0].path}"
-        case Verdict.FINDINGS:
-            return f"{_severities(result)} in the {_rows(result.runs[0])} of {result.runs[0].path}"
+        case Verdict.CLEAN | Verdict.FINDINGS:
+            return "; ".join([_found(result), *([result.reason] if result.reason else [])])
     a, b = result.runs[0], result.runs[1]
     if (beginning := _beginning(result)) is not None:
         return f"the {beginning} are the same in {b.path} and {a.path}"
     return "; ".join([f"{b.path} {_relation(result, a)}", *_limits(result)])
+
+
+def _found(result: Result) -> str:
+    rows = f"the {_rows(result.runs[0])} of {result.runs[0].path}"
+    if result.verdict is Verdict.CLEAN:
+        return f"no rule finds fault with {rows}"
+    return f"{_severities(result)} in {rows}"
 
 
 def _relation(result: Result, a: RunSummary) -> str:
@@ -110,7 +118,7 @@ def _beginning(result: Result) -> str | None:
 
     Rows that were lost are in the coverage, and not in the counts of rows: then it is None.
     """
-    if result.verdict is not Verdict.IDENTICAL or not _is_partial(result):
+    if result.verdict is not Verdict.IDENTICAL or result.reason or not _is_partial(result):
         return None
     shorter, longer = sorted(run.rows for run in result.runs[:2])
     whole = math.isclose(_coverage(result) * longer, shorter, rel_tol=1e-12)

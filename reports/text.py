@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from detloader.findings import Severity, Verdict
+from detloader.reports.axes import axes_lines
 from detloader.reports.evidence import (
     evidence_labels,
     evidence_lines,
     first_difference_lines,
     label_width,
     labelled,
+    level_lines,
 )
 from detloader.reports.plain import wrap
 from detloader.reports.sentences import PARTIAL, headline, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from detloader.findings import Finding, FirstDifference, NotChecked, Result, StreamResult
 
@@ -32,6 +34,7 @@ _COLORS = {
     Severity.NOTE: _GREEN,
 }
 _DIFFERENT = frozenset({Verdict.REGROUPED, Verdict.REORDERED, Verdict.CHANGED})
+_COMPARED = _DIFFERENT | {Verdict.IDENTICAL, Verdict.EQUIVALENT}
 
 
 def render(result: Result, *, limit: int = 10, color: bool = False) -> str:
@@ -54,11 +57,16 @@ def _result_blocks(result: Result, limit: int) -> Iterator[str]:
     yield wrap(headline(result))
     if result.decision:
         yield wrap(f"decision: {result.decision}", hanging="  ")
+    if result.command == "replay":
+        yield from ("\n".join(_finding_lines(one, None, limit)) for one in result.findings)
+        yield from filter(None, ["\n".join(axes_lines(result))])
+        return
     if len(result.streams) <= 1:
         yield from _stream_blocks(result, limit)
         return
     for stream in result.streams:
-        because = f": {stream.reason}" if stream.reason else ""
+        unjudged = stream.verdict is Verdict.INCONCLUSIVE and stream.reason
+        because = f": {stream.reason}" if unjudged else ""
         yield wrap(f"{stream.verdict}: stream {stream.name}{because}")
         yield from _stream_blocks(stream, limit)
 
@@ -67,19 +75,16 @@ def _stream_blocks(stream: Result | StreamResult, limit: int) -> Iterator[str]:
     first = stream.first_difference or None
     is_explained = any(finding.severity is not Severity.NOTE for finding in stream.findings)
     if stream.verdict in _DIFFERENT and not is_explained:
-        yield "\n".join(
-            [
-                wrap(_unexplained(stream)),
-                *first_difference_lines(first),
-            ]
-        )
+        told = [*first_difference_lines(first), *level_lines(stream.first_differences or {})]
+        yield "\n".join([wrap(_unexplained(stream)), *told])
         first = None
+    elif stream.verdict in _COMPARED and stream.reason:
+        yield wrap(f"{stream.reason}.")
     for finding in stream.findings:
         yield "\n".join(_finding_lines(finding, first, limit))
         first = None
     if stream.not_checked:
-        unasked = ", ".join(_unasked(rule) for rule in stream.not_checked)
-        yield wrap(f"not checked: {unasked}", hanging="  ")
+        yield "\n".join(_unasked_lines(stream.not_checked))
     if stream.not_compared:
         yield wrap(f"not compared: {', '.join(stream.not_compared)}", hanging="  ")
 
@@ -104,8 +109,14 @@ def _finding_lines(finding: Finding, first: FirstDifference | None, limit: int) 
         yield labelled("confirm with", finding.confirm, width)
 
 
-def _unasked(rule: NotChecked) -> str:
-    return f"{rule.rule} (needs {', '.join(rule.missing)})"
+def _unasked_lines(skipped: Sequence[NotChecked]) -> Iterator[str]:
+    """Yield what was lacking, and beside it the rules that could not be asked without it."""
+    rules: dict[str, list[str]] = {}
+    for one in skipped:
+        rules.setdefault(", ".join(one.missing), []).append(one.rule)
+    yield "not checked, for lack of"
+    width = label_width(rules)
+    yield from (labelled(lacking, ", ".join(names), width) for lacking, names in rules.items())
 
 
 def _leave(block: str) -> str:

@@ -11,6 +11,7 @@ import msgspec
 
 from detloader.audits.rule import CannotTell
 from detloader.findings import Verdict
+from detloader.manifest.schema import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -153,8 +154,13 @@ def version_differences(a: Stream, b: Stream) -> dict[str, JsonValue]:
 def is_resumed(stream: Stream) -> bool:
     """Tell whether a run declares, or shows by a column, that it was taken up again."""
     declared = stream.declared
-    known = declared.resume is not UNKNOWN or declared.parent is not UNKNOWN
-    return known or "resumed" in stream.columns
+    if declared.resume is not UNKNOWN or declared.parent is not UNKNOWN:
+        return True
+    if "resumed" not in stream.columns or stream.level is Level.DIGEST:
+        return False
+    # A loader that can be taken up again has the column whether or not it was.
+    values = stream.table(["resumed"])["resumed"].unique().to_pylist()
+    return any(value not in {None, False, "", "0", "false", "False"} for value in values)
 
 
 def require_no_other(a: Stream, b: Stream, kind: str, others: Sequence[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from detloader.audits.integers import are_distinct, distinct, tally
 from detloader.audits.measures.replacement import is_drawn_with_replacement
-from detloader.audits.measures.statistics import chance_of_no_repeat
+from detloader.audits.measures.statistics import chance_of_no_repeat, is_impossible
 from detloader.audits.rule import CannotTell
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from detloader.audits.columns import Integers
     from detloader.audits.view import StreamView
 
-__all__ = ["Breach", "find_breaches"]
+__all__ = ["Breach", "declared_copies", "find_breaches"]
 
 REPEATS = ("repeats", "repeat", "copies", "repeated_augmentation")
 """Entries of a configuration that say how often a record comes in an epoch."""
@@ -29,9 +28,6 @@ LEAST_STEPS = 4
 
 LARGEST_STRIDE = 64
 """Times the number of parts up to which a stride is that of too many parts."""
-
-UNDECLARED = 0.05
-"""Chance of no repeat in any part below which an undeclared replacement is taken for none."""
 
 SUBSTITUTES = 0.05
 """Share of records up to which one that comes twice for one that lacks may be a substitute."""
@@ -123,6 +119,8 @@ def _breach(view: StreamView, epoch: _Epoch, by: str) -> Breach | None:
         return None
     never = _never(view, records)
     if (holders == len(parts)).all() and (times == 1).all():
+        if _may_be_drawn_shards(view, len(records)):
+            raise CannotTell("replacement, for each part may have drawn the same shards")
         return Breach(epoch.epoch, "replicated", parts, shared, never)
     may_be_substitutes = len(never) >= len(shared) <= max(1, SUBSTITUTES * len(records))
     if may_be_substitutes and not view.has("asked"):
@@ -131,11 +129,22 @@ def _breach(view: StreamView, epoch: _Epoch, by: str) -> Breach | None:
     return Breach(epoch.epoch, "overlap", involved, shared, never)
 
 
+def _may_be_drawn_shards(view: StreamView, records: int) -> bool:
+    """Tell whether parts that deliver the same may each have drawn the same few shards."""
+    size = view.declared("source_size")
+    return (
+        view.has("shard")
+        and view.declared("replacement") is None
+        and size is not None
+        and records < size
+    )
+
+
 def _is_meant(view: StreamView, epoch: _Epoch, by: str, shared: Integers, most: int) -> bool:
     """Tell whether records come from several parts on purpose, or to even out the ranks."""
-    allowed = max(_declared_copies(view, name) for name in REPEATS)
+    allowed = max(declared_copies(view, name) for name in REPEATS)
     if by == "rank":
-        allowed *= _declared_copies(view, "replication")
+        allowed *= declared_copies(view, "replication")
     lengths = tally(epoch.part)[1]
     extra = len(epoch.record) - len(distinct(epoch.record))
     if most <= allowed or (by == "rank" and extra < len(lengths)):
@@ -151,7 +160,7 @@ def _is_meant(view: StreamView, epoch: _Epoch, by: str, shared: Integers, most: 
     )
 
 
-def _declared_copies(view: StreamView, name: str) -> int:
+def declared_copies(view: StreamView, name: str) -> int:
     """Give how often a record may come: a number, true for any, or the ranks of each group."""
     copies = view.config(name)
     if copies is True:
@@ -180,7 +189,8 @@ def _require_no_replacement(view: StreamView, epochs: list[_Epoch]) -> None:
         if is_drawn_with_replacement(view):
             raise CannotTell("draws without replacement, as declared")
         return
-    if view.declared("weights") is not None or view.declared("num_samples") is not None:
+    sampled = ("weights", "num_samples")
+    if view.has("shard") or any(view.declared(name) is not None for name in sampled):
         raise CannotTell("replacement")
     log_chance = 0.0
     for epoch in epochs:
@@ -190,7 +200,7 @@ def _require_no_replacement(view: StreamView, epochs: list[_Epoch]) -> None:
             if not are_distinct(mine):
                 raise CannotTell("replacement")
             log_chance += chance_of_no_repeat(len(mine), int(size))
-    if log_chance > math.log(UNDECLARED):
+    if not is_impossible(log_chance):
         raise CannotTell("replacement")
 
 
@@ -198,10 +208,8 @@ def _gaps(view: StreamView, epoch: _Epoch, parts: Integers, by: str) -> Breach |
     """Find parts that walk with the stride of more parts than there are."""
     ranks = len(view.stream.ranks)
     world_size = view.declared("world_size") or ranks
-    if world_size > ranks or (by == "worker" and ranks > 1):
-        return None  # the steps of other ranks lie between
-    if view.filters:
-        return None  # and so may be what a filter left out
+    if world_size > ranks or (by == "worker" and ranks > 1) or view.filters:
+        return None  # the steps of other ranks, or what a filter left out, lie between
     strides = set()
     for part in parts:
         steps = distinct(np.diff(epoch.record[epoch.part == part]))
@@ -219,4 +227,15 @@ def _gaps(view: StreamView, epoch: _Epoch, parts: Integers, by: str) -> Breach |
     shortest = int(tally(epoch.part)[1].min())
     if shortest < LEAST_STEPS or stride > LARGEST_STRIDE * len(parts):
         return None
+    if by == "rank" and _is_one_worker_of_several(view, stride, len(parts)):
+        return None
     return Breach(epoch.epoch, "gaps", parts, np.zeros(0, np.int64), never)
+
+
+def _is_one_worker_of_several(view: StreamView, stride: int, parts: int) -> bool:
+    """Tell whether the run was left before the other workers, which take steps between, began."""
+    workers = int(view.declared("workers") or 1)
+    if workers == 1 or stride != parts * workers:
+        return False
+    view.require("worker")
+    return len(np.unique(view.column("worker").values)) < workers

@@ -90,6 +90,8 @@ def _number(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Integers]:
     """Give the distinct values, ascending, and the number of each row's."""
     if not np.issubdtype(values.dtype, np.integer):
         return np.unique(values, return_inverse=True)
+    if not any(values.strides):
+        return values[:1], np.broadcast_to(np.int64(0), len(values))
     found = distinct(values)
     return found, np.searchsorted(found, values)
 

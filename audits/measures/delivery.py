@@ -8,18 +8,18 @@ records stand near the places that they have in the other run.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.integers import are_distinct, slices
 from detloader.audits.measures.statistics import is_impossible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from detloader.audits.columns import Flags, Integers
+    from detloader.audits.columns import Integers
     from detloader.audits.compare import Comparison
 
 __all__ = ["Delivery", "displacements", "find_delivery", "has_same_records", "is_local"]
@@ -69,9 +69,7 @@ def find_delivery(comparison: Comparison) -> Delivery | None:
 def _come_again(comparison: Comparison) -> bool:
     """Tell whether records repeat in an epoch: each pass over the source is then near itself."""
     a = comparison.a
-    order = np.lexsort((a.record.values, a.epoch))
-    record, epoch = a.record.values[order], a.epoch[order]
-    return bool(((np.diff(record) == 0) & (np.diff(epoch) == 0)).any())
+    return not all(are_distinct(a.record.values[rows]) for rows in a.epochs.values())
 
 
 def _has_shards(comparison: Comparison) -> bool:
@@ -92,20 +90,21 @@ def _by_shards(comparison: Comparison) -> Delivery | None:
 
 def _by_parts(comparison: Comparison) -> Delivery | None:
     """Try the contiguous parts of the source that both orders could be merges of."""
-    a, rows_a, rows_b = comparison.a, comparison.alignment.rows_a, comparison.alignment.rows_b
+    rows_a, rows_b = comparison.alignment.rows_a, comparison.alignment.rows_b
     source = _source_positions(comparison)
     if source is None:
         return None
+    epochs = _epochs(comparison.a.epoch)
+    if any(_many_falls(source[rows][:SAMPLE], rows_b[rows][:SAMPLE]) for rows in epochs):
+        return None
     labels = np.zeros(len(rows_a), np.int64)
-    for rows in _epochs(a.epoch[rows_a]):
-        if _many_falls(source[rows[:SAMPLE]], rows_b[rows[:SAMPLE]]):
-            return None
-        order = rows[np.argsort(source[rows], kind="stable")]
+    for rows in epochs:
+        order = rows.start + np.argsort(source[rows], kind="stable")
         falls_a, falls_b = np.diff(rows_a[order]) < 0, np.diff(rows_b[order]) < 0
         if not falls_a.any() or not falls_b.any():
             return None  # one of them is in source order: no merge
         falls = falls_a | falls_b
-        if not is_impossible(_chance_of_descents(int(falls.sum()), len(rows))):
+        if not is_impossible(_chance_of_descents(int(falls.sum()), len(order))):
             return None
         labels[order[1:]] = np.cumsum(falls)
     return _keeps_order(comparison, labels, "parts")
@@ -118,11 +117,10 @@ def _many_falls(source: Integers, rows: Integers) -> bool:
 
 
 def _source_positions(comparison: Comparison) -> Integers | None:
-    a, rows_a = comparison.a, comparison.alignment.rows_a
+    a = comparison.a
     if a.has("index") and a.column("index").vocabulary is None:
-        positions: Integers = a.column("index").values[rows_a]
-        return positions
-    return None if a.record.vocabulary is not None else a.record.values[rows_a]
+        return a.column("index").values
+    return None if a.record.vocabulary is not None else a.record.values
 
 
 def _keeps_order(comparison: Comparison, labels: Integers, trace: str) -> Delivery | None:
@@ -150,10 +148,9 @@ def _stand_apart(labels: Integers, rows_a: Integers, rows_b: Integers, groups: i
 
 def _chance_of_displacements(comparison: Comparison) -> float:
     """Give the logarithm of the chance that shuffled epochs stay so near to one another."""
-    rows_a, rows_b = comparison.alignment.rows_a, comparison.alignment.rows_b
-    epoch = comparison.a.epoch[rows_a]
+    rows_b = comparison.alignment.rows_b
     distance = mean = variance = 0.0
-    for rows in _epochs(epoch):
+    for rows in _epochs(comparison.a.epoch):
         places = rows_b[rows] - rows_b[rows].min()
         if not _is_bounded(places):
             return 0.0
@@ -173,7 +170,11 @@ def is_local(places: Integers) -> bool:
 
 def _is_bounded(places: Integers) -> bool:
     """Tell whether no row is far away; streams shifted by one draw are near on average only."""
-    return bool(np.abs(places - np.arange(len(places))).max() <= FARTHEST * len(places))
+    farthest = FARTHEST * len(places)
+    return all(
+        np.abs(places[rows] - np.arange(rows.start, rows.stop)).max() <= farthest
+        for rows in slices(len(places))
+    )
 
 
 def displacements(comparison: Comparison) -> Integers:
@@ -198,14 +199,17 @@ def _chance_of_descents(descents: int, size: int) -> float:
 
 
 def _log_below(value: float, mean: float, variance: float) -> float:
-    from scipy.special import log_ndtr
-
     if not variance:
         return 0.0
-    return float(log_ndtr((value - mean) / math.sqrt(variance)))
+    deviations = (value - mean) / math.sqrt(variance)
+    if deviations > -5:  # noqa: PLR2004 - near enough for what takes no time to import
+        return math.log(math.erfc(-deviations / math.sqrt(2)) / 2)
+    from scipy.special import log_ndtr
+
+    return float(log_ndtr(deviations))
 
 
-def _epochs(epoch: Integers) -> Iterator[Integers]:
-    """Yield the rows of each epoch, where rows stand epoch by epoch."""
-    borders: Flags = np.diff(epoch) != 0
-    yield from np.split(np.arange(len(epoch)), np.flatnonzero(borders) + 1)
+def _epochs(epoch: Integers) -> list[slice]:
+    """Give the rows of each epoch, where rows stand epoch by epoch."""
+    borders = np.flatnonzero(epoch[1:] != epoch[:-1]) + 1
+    return [slice(*rows) for rows in itertools.pairwise([0, *borders.tolist(), len(epoch)])]

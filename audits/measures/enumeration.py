@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from detloader.findings import RecordId
     from detloader.manifest.reader import Stream
 
-__all__ = ["Names", "hash_seeds", "machines", "name_records", "sorting_between"]
+__all__ = [
+    "MOST_SORTED",
+    "Names",
+    "hash_seeds",
+    "machines",
+    "name_records",
+    "sort_both_ways",
+    "sorting_between",
+]
 
 MOST_SORTED = 200_000
 """Records beyond which no sorted order of the names is tried."""
@@ -83,7 +91,7 @@ def _are_disjoint(a: Integers, b: Integers) -> bool:
 def _relative(paths: list[str]) -> list[str]:
     """Cut the folders that all paths begin with."""
     plain = [path.replace("\\", "/") for path in paths]
-    folders = [path.rpartition("/")[0].split("/") for path in plain]
+    folders = [path.split("/")[:-1] for path in plain]
     shared = len(os.path.commonprefix(folders))  # of lists: part by part  # noqa: RUF071
     return ["/".join(path.split("/")[shared:]) for path in plain]
 
@@ -100,10 +108,7 @@ def sorting_between(
     """
     if not 1 < len(numbers) <= MOST_SORTED:
         return None
-    called = names.spell(numbers)
-    ranks = range(len(called))
-    by_text = numbers[sorted(ranks, key=called.__getitem__)]
-    by_number = numbers[sorted(ranks, key=lambda rank: _natural(called[rank]))]
+    by_text, by_number = sort_both_ways(names, numbers)
     for first, second in ((by_text, by_number), (by_number, by_text)):
         if np.array_equal(renamed(first), second):
             return "text-sort"
@@ -111,6 +116,14 @@ def sorting_between(
         if np.array_equal(renamed(order), order[::-1]):
             return "reverse"
     return None
+
+
+def sort_both_ways(names: Names, numbers: Integers) -> tuple[Integers, Integers]:
+    """Sort records by their names as text, and by the numbers in them."""
+    called = names.spell(numbers)
+    ranks = range(len(called))
+    by_text = numbers[sorted(ranks, key=called.__getitem__)]
+    return by_text, numbers[sorted(ranks, key=lambda rank: _natural(called[rank]))]
 
 
 def _natural(text: str) -> list[tuple[bool, int, str]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.integers import distinct, tally
+from detloader.audits.measures.dealing import declared_copies
 from detloader.audits.measures.deliverers import deliverers_of
 from detloader.audits.measures.losses import (
     full_epochs,
@@ -32,6 +33,9 @@ __all__ = ["is_explained"]
 LEAST_ASCENDING = 8
 """Rows from which on an ascending order is hardly a shuffle's, where none is declared."""
 
+FEW = 0.05
+"""Share of rows up to which repeated records may be padding, or substitutes."""
+
 UNDECLARED = 1e-3
 """Chance of the same loss in each epoch from which on undeclared dropped batches explain it."""
 
@@ -50,12 +54,22 @@ def is_explained(view: StreamView, hole: Hole) -> bool:
     if is_drawn_with_replacement(view):
         return _is_said(view)
     if samples is not None and samples < hole.size:
-        return not is_impossible(view.rows * math.log1p(-hole.count / hole.size), hole.size)
+        ways = log_choose(hole.size, hole.count)
+        return not is_impossible(ways + view.rows * math.log1p(-hole.count / hole.size))
+    if view.declared("replacement") is None and _repeats(view) > FEW * view.rows:
+        raise CannotTell("replacement")  # by class, by mixture: such an epoch is no pass
     return _is_explained_pass(view, hole)
+
+
+def _repeats(view: StreamView) -> int:
+    """Count the rows that repeat a record of their epoch, where some come oftener than others."""
+    times = [tally(view.record.values[rows])[1] for _, rows in view.by_epoch()]
+    return sum(int((each - 1).sum()) for each in times if each.min() < each.max())
 
 
 def _is_explained_pass(view: StreamView, hole: Hole) -> bool:
     """Judge a run that is to deliver each record once an epoch."""
+    _require_even_epochs(view)
     if hole.by_baseline:
         return _is_explained_beside_baseline(view, hole)
     if _is_ascending(view):
@@ -63,6 +77,14 @@ def _is_explained_pass(view: StreamView, hole: Hole) -> bool:
     if view.declared("shuffle") is False:
         return _is_explained_in_order(view, hole)
     return _is_explained_shuffle(view, hole)
+
+
+def _require_even_epochs(view: StreamView) -> None:
+    """Make sure that epochs are of like length: a curriculum, say, has all records in its last."""
+    *lengths, last = tally(view.epoch)[1].tolist()
+    longest = max([*lengths, last])
+    if lengths and longest - min(lengths) > FEW * longest:
+        raise CannotTell("epochs of like length")
 
 
 def _is_said(view: StreamView) -> bool:
@@ -99,7 +121,7 @@ def _is_whole_by_same_declaration(view: StreamView, size: int) -> bool:
 
 def _most_delivered(view: StreamView) -> int:
     """Count the records of the epoch that has the most."""
-    return max(len(distinct(view.record.values[rows])) for _, rows in view.by_epoch())
+    return max(len(distinct(view.record.values[rows])) for rows in view.epochs.values())
 
 
 def _log_chance_of_loss(view: StreamView, hole: Hole) -> float:
@@ -115,7 +137,19 @@ def _is_explained_beside_baseline(view: StreamView, hole: Hole) -> bool:
         return True
     if _may_be_stopped(view, hole) and not _follows_baseline(view):
         raise CannotTell(ONE_EPOCH)
-    return _is_dropped_unlike_baseline(view, hole)
+    if _is_dropped_unlike_baseline(view, hole):
+        return True
+    _require_more_than_chance(view, hole)
+    return False
+
+
+def _require_more_than_chance(view: StreamView, hole: Hole) -> None:
+    """Make sure that it is not each epoch that leaves out others, as samples of the source do."""
+    lost = hole.size - _most_delivered(view)
+    if view.declared("shuffle") is False or full_epochs(view) < 2 or lost <= hole.count:  # noqa: PLR2004
+        return
+    if not is_impossible(_log_chance_of_loss(view, hole)):
+        raise CannotTell("num_samples, for each epoch leaves out others")
 
 
 def _follows_baseline(view: StreamView) -> bool:
@@ -126,9 +160,14 @@ def _follows_baseline(view: StreamView) -> bool:
     return bool((np.diff(places) > 0).all())
 
 
+def _rows_of_one_copy(view: StreamView) -> int:
+    """Count the rows, where several ranks deliver the same on purpose those of one of them."""
+    return view.rows // declared_copies(view, "replication")
+
+
 def _may_be_stopped(view: StreamView, hole: Hole) -> bool:
     """Tell whether the one epoch may have been left before its end, at the end of a batch."""
-    if full_epochs(view) > 1 or view.rows >= hole.size:
+    if full_epochs(view) > 1 or _rows_of_one_copy(view) >= hole.size:
         return False
     size = observed_batch_size(view)
     if view.declared("num_epochs") != len(distinct(view.epoch)):
@@ -162,12 +201,22 @@ def _is_ascending(view: StreamView) -> bool:
 def _is_explained_tail(view: StreamView, hole: Hole) -> bool:
     """Judge a run in source order: an early stop or a dropped batch takes the tail alone."""
     if hole.positions is not None and not _lie_behind(view, hole.positions):
+        if full_epochs(view) < 2 and _lacks_workers(view):  # noqa: PLR2004
+            raise CannotTell(ONE_EPOCH)
         batchers = view.ranks * max(view.declared("workers") or 1, 1)
         return batchers > 1 and _may_be_dropped(view, hole.count)
     if full_epochs(view) < 2:  # noqa: PLR2004
         return True
     most = loss_by_batches(view)
     return most is None or hole.count <= most
+
+
+def _lacks_workers(view: StreamView) -> bool:
+    """Tell whether some worker may have delivered nothing yet, for the run was left early."""
+    workers = int(view.declared("workers") or 1)
+    return workers > 1 and (
+        not view.has("worker") or len(deliverers_of(view)) < workers * view.ranks
+    )
 
 
 def _lie_behind(view: StreamView, positions: Integers) -> bool:
@@ -207,9 +256,10 @@ def _is_explained_shuffle(view: StreamView, hole: Hole) -> bool:
         if log_chance > math.log(UNDECLARED):
             raise CannotTell("more epochs, or drop_remainder")
         return False
+    _require_more_than_chance(view, hole)
     if epochs > 1:
         return False
-    if view.rows < hole.size:
+    if _rows_of_one_copy(view) < hole.size:
         raise CannotTell(ONE_EPOCH)
     if view.declared("replacement") is None:
         raise CannotTell("replacement")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.integers import distinct, lacking
+from detloader.audits.integers import contains, distinct, lacking
 from detloader.audits.measures.source import source_of
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def _unlike_baseline(view: StreamView, explained: Integers | None) -> Hole | Non
     baseline = view.baseline
     if baseline is None:
         return None
+    if baseline.record.span is not None and baseline.record.span == view.record.span:
+        return None
     theirs, ours = distinct(baseline.record.values), distinct(view.record.values)
     size = view.declared("source_size") or len(theirs)
     if len(theirs) < size or len(lacking(ours, theirs)):
@@ -76,9 +78,11 @@ def _unlike_source(view: StreamView, explained: Integers | None) -> Hole | None:
         count = int(size) - len(distinct(view.record.values)) - known
         return Hole(count, int(size), []) if count > 0 else None
     source = source_of(view)
+    if source.positions is view.record.values and view.record.span == range(source.size):
+        return None
     positions = lacking(np.arange(source.size), source.positions)
     if explained is not None:
-        positions = positions[~np.isin(source.codes[positions], explained)]
+        positions = positions[~contains(explained, source.codes[positions])]
     if not len(positions):
         return None
     codes = source.codes[positions]

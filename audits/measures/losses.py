@@ -22,6 +22,7 @@ __all__ = [
     "is_chance",
     "loss_by_batches",
     "observed_batch_size",
+    "require_all_ranks",
 ]
 
 
@@ -54,6 +55,17 @@ def _has_partial_batch(view: StreamView) -> bool:
         return False
     rows = tally(global_batches(view))[1]
     return int(rows.min()) < int(rows.max())
+
+
+def require_all_ranks(view: StreamView) -> None:
+    """Make sure that no rank's rows are absent, as far as this is known.
+
+    Raises:
+        CannotTell: the run, or else its baseline, tells of more ranks than delivered rows.
+    """
+    told = view.declared("world_size") or (view.baseline.ranks if view.baseline else 1)
+    if told > view.ranks:
+        raise CannotTell(f"all {told} ranks")
 
 
 def full_epochs(view: StreamView) -> int:

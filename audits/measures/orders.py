@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,11 +21,20 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
 
 
-__all__ = ["have_one_order", "sample_of_records", "source_order", "streams_of"]
+__all__ = [
+    "have_one_order",
+    "log_chance_of_whole_shards",
+    "sample_of_records",
+    "source_order",
+    "streams_of",
+]
 
 
 SAMPLE = 131_072
 """Records of an epoch that are followed from one to the next."""
+
+MOSTLY = 0.9
+"""Share of rows from which on an epoch that is a pass has each record once."""
 
 EPOCHS = 4
 """Epochs in which the order is measured: a buffer does not change."""
@@ -57,6 +67,8 @@ def streams_of(
             once = mine
             if not are_distinct(view.record.values[mine]):
                 once = mine[np.sort(np.unique(view.record.values[mine], return_index=True)[1])]
+            if len(once) < MOSTLY * len(mine) and view.config("repeats") is None:
+                continue  # parts of the source come again and again: what comes first is no order
             if len(once) > 1:
                 yield epoch, once
 
@@ -81,3 +93,16 @@ def have_one_order(view: StreamView, epochs: dict[int, Integers], deliverers: De
     return all(np.array_equal(order, whole[0]) for order in whole) and (
         not whole or len(last) < len(whole[0]) or np.array_equal(last, whole[0])
     )
+
+
+def log_chance_of_whole_shards(view: StreamView, rows: Integers) -> float:
+    """Give the logarithm of the chance of an order of shards, if these come one after the other.
+
+    Few shards stand near the source's order by chance, and their records with them.
+    """
+    if not view.has("shard"):
+        return -math.inf
+    shard = np.unique(view.column("shard").values[rows], return_inverse=True)[1]
+    shards = int(shard.max()) + 1
+    whole = int(np.count_nonzero(np.diff(shard))) + 1 == shards
+    return -math.lgamma(shards + 1) if whole else -math.inf

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.integers import contains
 from detloader.audits.measures.delivery import is_local
 from detloader.audits.measures.statistics import is_impossible
 from detloader.audits.rule import CannotTell
@@ -47,7 +48,7 @@ def find_parting(comparison: Comparison) -> Parting | None:
     Raises:
         CannotTell: they do not share two epochs.
     """
-    rows_a, rows_b = dict(comparison.a.by_epoch()), dict(comparison.b.by_epoch())
+    rows_a, rows_b = comparison.a.epochs, comparison.b.epochs
     epochs = sorted(rows_a.keys() & rows_b.keys())
     if len(epochs) < 2:  # noqa: PLR2004
         raise CannotTell("at least 2 epochs")
@@ -115,7 +116,7 @@ def _is_reshuffled(order_a: Integers, order_b: Integers) -> bool:
     return not is_local(places)
 
 
-def _same_draws(comparison: Comparison, rows_a: Integers, rows_b: Integers) -> bool:
+def _same_draws(comparison: Comparison, rows_a: slice | Integers, rows_b: slice | Integers) -> bool:
     return all(
         column.take(rows_a).equals(comparison.b.compared[name].take(rows_b)).all()
         for name, column in comparison.a.compared.items()
@@ -123,10 +124,10 @@ def _same_draws(comparison: Comparison, rows_a: Integers, rows_b: Integers) -> b
     )
 
 
-def _exchanged(comparison: Comparison, rows_a: Integers, rows_b: Integers) -> bool:
+def _exchanged(comparison: Comparison, rows_a: slice | Integers, rows_b: slice | Integers) -> bool:
     """Tell whether most draws of an epoch are the same ones, on other records."""
     if "draws" not in comparison.a.compared:
         return False
     draws_a = comparison.a.compared["draws"].values[rows_a]
     draws_b = comparison.b.compared["draws"].values[rows_b]
-    return bool(np.isin(draws_b, draws_a).mean() > SHARED)
+    return bool(contains(draws_a, draws_b).mean() > SHARED)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.integers import are_distinct, distinct
+from detloader.audits.integers import are_distinct, ascends, distinct, span
 from detloader.audits.measures.statistics import log_choose
 from detloader.order.interleave import fitting_partition_counts, fitting_remainders
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from detloader.audits.columns import Integers
     from detloader.audits.measures.source import Source
     from detloader.audits.view import StreamView
@@ -49,7 +51,7 @@ class Passes:
     @property
     def in_source_order(self) -> bool:
         """Tell whether each pass is the source's own order."""
-        return all(bool((np.diff(order) > 0).all()) for order in self.orders)
+        return all(map(ascends, self.orders))
 
     def merge_counts(self) -> list[int]:
         """Give the part counts for which all passes are merges of parts in order."""
@@ -98,12 +100,15 @@ def collect_passes(view: StreamView, source: Source) -> Passes | None:
 
     A last epoch that was cut short is left out.
     """
-    by_rank = [_orders_of_rank(view, source, rows) for _, rows in view.by_rank()]
+    if view.is_delivery_order:
+        by_rank = [_whole_passes(source.positions[rows] for rows in view.epochs.values())]
+    else:
+        by_rank = [_orders_of_rank(view, source, rows) for _, rows in view.by_rank()]
     orders = [order for orders in by_rank for order in orders]
     if not orders:
         return None
-    present = distinct(np.concatenate(orders))
-    if not np.array_equal(present, np.arange(len(present))):
+    present = span(_joined(orders))
+    if present is None or present.start != 0:
         return None
     if len(by_rank) > 1 and not _all_read_everything(by_rank, len(present)):
         return None
@@ -115,11 +120,19 @@ def collect_passes(view: StreamView, source: Source) -> Passes | None:
 
 def _orders_of_rank(view: StreamView, source: Source, rows: Integers) -> list[Integers]:
     epoch = view.epoch[rows]
-    orders = [source.positions[rows[epoch == number]] for number in distinct(epoch)]
+    return _whole_passes(source.positions[rows[epoch == number]] for number in distinct(epoch))
+
+
+def _whole_passes(passes: Iterable[Integers]) -> list[Integers]:
+    orders = list(passes)
     if len(orders) > 1 and len(orders[-1]) < len(orders[0]):
         orders.pop()
     return orders
 
 
 def _all_read_everything(by_rank: list[list[Integers]], records: int) -> bool:
-    return all(len(distinct(np.concatenate(orders))) == records for orders in by_rank)
+    return all(len(distinct(_joined(orders))) == records for orders in by_rank)
+
+
+def _joined(orders: list[Integers]) -> Integers:
+    return orders[0] if len(orders) == 1 else np.concatenate(orders)

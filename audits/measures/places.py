@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.integers import are_distinct
+from detloader.audits.integers import are_distinct, contains
 from detloader.audits.measures.conditions import topology_differences
 from detloader.audits.measures.delivery import find_delivery, has_same_records
-from detloader.audits.measures.enumeration import hash_seeds, machines, sorting_between
+from detloader.audits.measures.enumeration import (
+    MOST_SORTED,
+    hash_seeds,
+    machines,
+    sort_both_ways,
+    sorting_between,
+)
 from detloader.audits.measures.statistics import is_impossible
 from detloader.audits.rule import CannotTell
 
@@ -24,6 +30,10 @@ if TYPE_CHECKING:
 __all__ = ["Orders", "find_orders", "kind_of_change"]
 
 
+FEW = 64
+"""Rows of a second epoch that are looked at first."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Orders:
     """Two enumerations of one source, side by side.
@@ -33,12 +43,14 @@ class Orders:
         places: shape (records,), int64; indices, or places in the epoch, ascending.
         a: shape (records,), int64; the record at each place.
         b: shape (records,), int64; that of the other run.
+        kind: what could have changed the order, where that is known already.
     """
 
     how: str
     places: Integers
     a: Integers
     b: Integers
+    kind: str | None = None
 
 
 def find_orders(comparison: Comparison, names: Names) -> Orders | None:
@@ -50,9 +62,10 @@ def find_orders(comparison: Comparison, names: Names) -> Orders | None:
     a, b = comparison.a, comparison.b
     if a.has("index") and b.has("index"):
         return _by_index(a, b, names)
+    unshuffled = a.declared("shuffle") is False and b.declared("shuffle") is False
     if not (has_same_records(comparison) or names.relative) or a.rows != b.rows:
-        return None
-    if a.declared("shuffle") is False and b.declared("shuffle") is False:
+        return _by_cut_sorting(comparison, names) if unshuffled else None
+    if unshuffled:
         return _by_enumeration(comparison, names)
     return _by_renaming(a, names)
 
@@ -95,19 +108,23 @@ def _by_renaming(a: StreamView, names: Names) -> Orders | None:
 
     Several epochs of different order then show that both runs ask for the same indices.
     """
-    epochs = [rows for _, rows in a.by_epoch()]
-    if len(epochs) < 2 or len(epochs[0]) != len(epochs[1]):  # noqa: PLR2004
+    epochs = [*a.epochs.values()][:2]
+    if len(epochs) < 2:  # noqa: PLR2004
+        raise CannotTell("index")
+    (first_a, second_a), (first_b, second_b) = (
+        [of_run[rows] for rows in epochs] for of_run in (names.a, names.b)
+    )
+    if len(first_a) != len(second_a):
         return None
-    first, second = epochs[0], epochs[1][:64]
     # A few rows of the second epoch tell most runs apart without sorting all of them.
-    known = np.isin(names.a[first], names.a[second])
+    known = contains(second_a[:FEW], first_a)
     if _mapping(
-        np.concatenate([names.a[first][known], names.a[second]]),
-        np.concatenate([names.b[first][known], names.b[second]]),
-    ) is None or np.array_equal(names.a[first], names.a[epochs[1]]):
+        np.concatenate([first_a[known], second_a[:FEW]]),
+        np.concatenate([first_b[known], second_b[:FEW]]),
+    ) is None or np.array_equal(first_a, second_a):
         return None
     mapping, back = _mapping(names.a, names.b), _mapping(names.b, names.a)
-    if mapping is None or back is None or not is_impossible(-math.lgamma(len(first) + 1)):
+    if mapping is None or back is None or not is_impossible(-math.lgamma(len(first_a) + 1)):
         return None
     return Orders("renaming", np.arange(len(mapping[0])), *mapping)
 
@@ -131,6 +148,23 @@ def _by_enumeration(comparison: Comparison, names: Names) -> Orders | None:
     return orders
 
 
+def _by_cut_sorting(comparison: Comparison, names: Names) -> Orders | None:
+    """Do the same for one epoch whose end is lost, where it is sorted in another way."""
+    order_a, order_b = names.a, names.b
+    records = order_a if len(order_a) > len(order_b) else order_b
+    kept = min(len(order_a), len(order_b))
+    if not 1 < kept <= len(records) <= MOST_SORTED or not are_distinct(records):
+        return None
+    if topology_differences(comparison.a.stream, comparison.b.stream):
+        return None
+    by_text, by_number = (order[:kept] for order in sort_both_ways(names, records))
+    begun = order_a[:kept], order_b[:kept]
+    for sortings in ((by_text, by_number), (by_number, by_text)):
+        if all(map(np.array_equal, begun, sortings)):
+            return Orders("enumeration", np.arange(kept), *begun, kind="text-sort")
+    return None
+
+
 def _is_steady(epochs: list[tuple[int, Integers]], records: Integers) -> bool:
     """Tell whether all epochs have one order; the last may be cut short."""
     first = records[epochs[0][1]]
@@ -146,7 +180,7 @@ def _sorting(orders: Orders, names: Names) -> str | None:
 def kind_of_change(comparison: Comparison, names: Names, orders: Orders) -> str:
     """Tell what could have changed an enumeration, in the words of the rule's evidence."""
     a, b = comparison.a.stream, comparison.b.stream
-    sorting = _sorting(orders, names)
+    sorting = orders.kind or _sorting(orders, names)
     if sorting is not None:
         return sorting
     if machines(a, b) is not None:

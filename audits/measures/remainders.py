@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["Loss", "find_loss", "find_padding", "places_of_repeats", "shape_of"]
 
 
+SLIPS = 0.05
+"""Share of an epoch's rows up to which repeated records are padding, or substitutes."""
+
 UNLIKELY = 1e-2
 """Chance of the same loss in each epoch below which no remainder, declared to be kept, is meant."""
 
@@ -63,7 +66,7 @@ def shape_of(view: StreamView, size: int) -> Shape:
 
 def find_loss(census: Census, shape: Shape, known: Known) -> Loss | None:
     """Find the epochs that lost a remainder, in the plainest way that explains one of them."""
-    lossy = [epoch for epoch in census.epochs if census.lost(epoch) > 0 and epoch.distinct]
+    lossy = [epoch for epoch in census.epochs if census.lost(epoch) > 0 and _is_a_pass(epoch)]
     lossy = [epoch for epoch in lossy if not _is_known(census, epoch, known)]
     if not lossy:
         return None
@@ -78,6 +81,11 @@ def find_loss(census: Census, shape: Shape, known: Known) -> Loss | None:
         if epochs and (not unlikely or _is_a_tail(census, shape, tail, never)):
             return Loss(tail, epochs, never, is_impossible(log_chance))
     return None
+
+
+def _is_a_pass(epoch: EpochCount) -> bool:
+    """Tell whether an epoch was to deliver each record once: slips aside, none comes twice."""
+    return epoch.distinct > 0 and epoch.extra <= SLIPS * len(epoch.rows)
 
 
 def _is_known(census: Census, epoch: EpochCount, known: Known) -> bool:

@@ -58,6 +58,8 @@ def _check_that_records_repeat(view: StreamView) -> Fault | None:
     sequences = _sequences(view, view.rank)
     if any(len(distinct(sequence)) < len(sequence) for sequence in sequences):
         return None
+    if view.has("shard"):
+        raise CannotTell("whether records or whole shards are drawn")
     size = int(view.declared("source_size") or len(distinct(view.record.values)))
     fresh = {sequence.tobytes(): len(sequence) for sequence in sequences}
     log_chance = sum(chance_of_no_repeat(length, size) for length in fresh.values())

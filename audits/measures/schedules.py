@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.integers import distinct
+from detloader.audits.integers import are_distinct, contains, distinct
 from detloader.audits.measures.shares import chance_of_counts
 from detloader.audits.measures.statistics import PLAUSIBLE
 from detloader.audits.measures.weighted import Draws
@@ -45,8 +45,8 @@ def repetition(view: StreamView) -> float:
     """Give how often a record comes in the first epoch, on average."""
     if not view.rows:
         return 0.0
-    _, rows = next(view.by_epoch())
-    return len(rows) / len(distinct(view.record.values[rows]))
+    first = view.record.values[next(iter(view.epochs.values()))]
+    return 1.0 if are_distinct(first) else len(first) / len(distinct(first))
 
 
 def schedules_of(a: StreamView, b: StreamView, by: str, known: Known) -> Schedules:
@@ -54,7 +54,7 @@ def schedules_of(a: StreamView, b: StreamView, by: str, known: Known) -> Schedul
     left, right = a.record.values, b.record.values
     kept = np.ones(len(left), dtype=np.bool_)
     if known.missing is not None:
-        kept = ~np.isin(left, known.missing)
+        kept = ~contains(known.missing, left)
     if by == "shard":
         columns = [view.column("shard") for view in (a, b)]
         texts = [np.array([str(c.show_value(v)) for v in np.unique(c.values)]) for c in columns]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.measures.shown import SHOWN
 from detloader.audits.measures.statistics import PLAUSIBLE, chance_of_shares, is_impossible
 from detloader.order.interleave import oversampling
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from detloader.findings import JsonValue
 
 __all__ = [
-    "SHOWN",
     "chance_of_counts",
     "chance_of_groups",
     "furthest_off",
@@ -29,9 +29,6 @@ __all__ = [
 
 GROUPS = 10
 """Groups of records of like weight that are tested."""
-
-SHOWN = 20
-"""Records that the evidence names."""
 
 
 def groups_of(draws: Draws) -> tuple[list[Integers], list[Integers]]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.integers import distinct
 from detloader.audits.rule import CannotTell
 
 if TYPE_CHECKING:
@@ -79,8 +78,8 @@ def _size_of_baseline(view: StreamView) -> int:
     declared = baseline.declared("source_size")
     if declared is not None:
         return int(declared)
-    records = distinct(baseline.record.values)
-    if baseline.record.vocabulary is not None or not _within(records, len(records)):
+    records = baseline.record.span
+    if baseline.record.vocabulary is not None or records is None or records.start:
         raise CannotTell("source_size")
     return len(records)
 
@@ -106,7 +105,7 @@ def baseline_source(view: StreamView) -> Source | None:
         return None  # how ranks share the source is not known
     if baseline.declared("shuffle") is not False or not baseline.complete:
         return None
-    order = next(rows for _, rows in baseline.by_epoch())
+    order = next(iter(baseline.epochs.values()))
     codes = baseline.record.values[order]
     values, firsts = np.unique(codes, return_index=True)
     if len(values) < len(codes):
@@ -121,5 +120,5 @@ def is_source_order_of_baseline(view: StreamView, source: Source) -> bool:
     """Tell whether the baseline's first epoch is the source, in its order."""
     if view.baseline is None or not view.baseline.rows:
         return False
-    first = next(rows for _, rows in view.baseline.by_epoch())
+    first = next(iter(view.baseline.epochs.values()))
     return np.array_equal(view.baseline.record.values[first], source.codes)

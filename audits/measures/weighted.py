@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from detloader.audits.columns import Integers
+    from detloader.audits.rule import Known
     from detloader.audits.view import StreamView
     from detloader.findings import RecordId
 
-__all__ = ["Draws", "collect_draws", "place_weights", "read_weights", "without"]
+__all__ = ["Draws", "are_shares", "collect_draws", "place_weights", "read_weights", "without"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -72,9 +73,15 @@ def place_weights(view: StreamView) -> tuple[npt.NDArray[np.float64], list[Recor
         places = np.array([place.get(text, -1) for text in texts], np.int64)[inverse]
         names = [*declared] if view.record.vocabulary is not None else [int(n) for n in declared]
         weights = np.array([*declared.values()], np.float64)
-    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
+    if not are_shares(declared):
         raise CannotTell("weights that can be shares")
     return weights, names, places
+
+
+def are_shares(declared: list[float] | dict[str, float]) -> bool:
+    """Tell whether something can be drawn by these weights."""
+    values = np.array([*(declared.values() if isinstance(declared, dict) else declared)])
+    return bool(np.isfinite(values).all() and (values >= 0).all() and values.sum() > 0)
 
 
 def _positions(view: StreamView) -> Integers:
@@ -110,11 +117,15 @@ def collect_draws(
     )
 
 
-def without(view: StreamView, draws: Draws, missing: Integers | None) -> Draws:
+def without(view: StreamView, draws: Draws, known: Known) -> Draws:
     """Leave out the records of which it is known already that they never come."""
-    if missing is None:
+    gone: set[str] = set()
+    if known.missing is not None:
+        gone |= {str(name) for name in view.identify(known.missing)}
+    if known.places is not None and isinstance(view.declared("weights"), list):
+        gone |= {str(place) for place in known.places.tolist()}
+    if not gone:
         return draws
-    gone = {str(name) for name in view.identify(missing)}
     kept = np.array([str(name) not in gone for name in draws.names]) | (draws.counts > 0)
     weights = draws.weights[kept]
     return replace(

@@ -51,6 +51,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from detloader.audits.confirm import show
+from detloader.audits.measures.shown import SHOWN
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
@@ -74,9 +75,6 @@ EXAMPLE = Example(
 
 LARGEST_OFFSET = 8
 """Rows by which labels may be late to be called so."""
-
-SHOWN = 20
-"""Rows that the evidence shows."""
 
 
 def check_run(view: StreamView, known: Known) -> list[Fault]:  # noqa: ARG001 - explains no other

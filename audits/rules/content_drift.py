@@ -55,7 +55,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.confirm import show
-from detloader.audits.integers import are_distinct, distinct, tally
+from detloader.audits.integers import (
+    are_distinct,
+    contains,
+    distinct,
+    first_rows,
+    repeated,
+    slices,
+    tally,
+)
+from detloader.audits.measures.shown import SHOWN, show_records
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
@@ -83,8 +92,8 @@ FEW = 0.05
 FEW_BETWEEN_RUNS = 0.25
 """Share of rows up to which changes between runs are, for a seeded augmentation is in all rows."""
 
-SHOWN = 20
-"""Records that the evidence names."""
+NAMED = 5
+"""Records that a message names."""
 
 
 def check_run(view: StreamView, known: Known) -> list[Fault]:
@@ -92,7 +101,7 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
     column = "raw" if view.has("raw") else "content"
     if not view.has(column):
         raise CannotTell("raw or content")
-    if are_distinct(view.record.values):
+    if view.record.is_distinct:
         return []
     other = _unlike_first(view, column)
     if not other.any():
@@ -115,18 +124,30 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
 
 def _unlike_first(view: StreamView, name: str) -> Flags:
     """Tell which rows hold other bytes than the first row of the same record and draws."""
-    column = view.column(name)
-    keys = [view.record.values]
-    if name == "content" and view.has("draws"):
-        draws = view.column("draws")
-        keys = [draws.values, draws.missing(), *keys]
-    order = np.lexsort([np.arange(view.rows), *keys])
-    fresh = np.ones(view.rows, dtype=np.bool_)
-    fresh[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
-    first = order[np.maximum.accumulate(np.where(fresh, np.arange(view.rows), 0))]
     other = np.zeros(view.rows, dtype=np.bool_)
-    other[order] = ~column.take(order).equals(column.take(first))
+    if name == "content" and view.has("draws"):
+        if view.column("draws").is_distinct:
+            return other
+        again, first = _first_of_same_draws(view)
+        column = view.column(name)
+        other[again] = ~column.take(again).equals(column.take(first))
+    else:
+        column, first_of = view.column(name), first_rows(view.record.values)
+        for rows in slices(view.rows):
+            other[rows] = ~column.take(rows).equals(column.take(first_of(rows)))
     return other & ~column.missing()
+
+
+def _first_of_same_draws(view: StreamView) -> tuple[Integers, Integers]:
+    """Give the rows whose draws come again, and for each the first of its record and draws."""
+    draws = view.column("draws")
+    rows = np.flatnonzero(repeated(draws.values))
+    keys = [key[rows] for key in (draws.values, draws.missing(), view.record.values)]
+    order = np.lexsort(keys)
+    fresh = np.ones(len(rows), dtype=np.bool_)
+    fresh[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
+    first = np.maximum.accumulate(np.where(fresh, np.arange(len(rows)), 0))
+    return rows[order], rows[order[first]]
 
 
 def _are_few(view: StreamView, changed: Integers) -> bool:
@@ -142,7 +163,7 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
         raise CannotTell("raw or content")
     rows_a, rows_b = alignment.rows_a[comparison.drifted], alignment.rows_b[comparison.drifted]
     if known.drifted is not None:
-        fresh = ~np.isin(b.record.values[rows_b], known.drifted)
+        fresh = ~contains(known.drifted, b.record.values[rows_b])
         rows_a, rows_b = rows_a[fresh], rows_b[fresh]
     if not len(rows_b):
         return []
@@ -168,7 +189,7 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
 
 def _have_each_others_bytes(a: Column, b: Column) -> bool:
     """Tell whether most changed records hold what other changed records held."""
-    return len(b.values) > 1 and np.isin(b.values, a.values).mean() > 0.5  # noqa: PLR2004
+    return len(b.values) > 1 and contains(a.values, b.values).mean() > 0.5  # noqa: PLR2004
 
 
 def _is_fixed(comparison: Comparison) -> bool:
@@ -189,18 +210,17 @@ def _is_fixed(comparison: Comparison) -> bool:
 def _comes_again(view: StreamView) -> bool:
     """Tell whether records come in several epochs, each of which could draw anew."""
     if not view.has("epoch"):
-        return view.declared("replacement") is not True and not are_distinct(view.record.values)
-    epochs = [distinct(view.record.values[rows]) for _, rows in view.by_epoch()]
+        return view.declared("replacement") is not True and not view.record.is_distinct
+    epochs = [distinct(view.record.values[rows]) for rows in view.epochs.values()]
     return not are_distinct(np.concatenate(epochs))
 
 
 def _fault(view: StreamView, column: str, rows: Integers, *, cause: str, where: str) -> Fault:
     records = distinct(view.record.values[rows])
-    named = view.identify(records[:SHOWN])
+    named = view.identify(records[:NAMED])
     evidence: dict[str, JsonValue] = {
         "column": column,
-        "records": [*named],
-        "records_count": len(records),
+        **show_records("records", view, records),
         "rows": len(rows),
         "epochs": distinct(view.epoch[rows])[:SHOWN].tolist(),
     }
@@ -210,7 +230,7 @@ def _fault(view: StreamView, column: str, rows: Integers, *, cause: str, where: 
     one = len(records) == 1
     what, verb = ("Record", "has") if one else (f"{len(records)} records:", "have")
     count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
-    shown = ", ".join(map(str, named[:5])) + (", …" if len(records) > 5 else "")  # noqa: PLR2004
+    shown = ", ".join(map(str, named)) + (", …" if len(records) > NAMED else "")
     return Fault(
         severity=Severity.FAIL,
         message=f"{what} {shown} {verb} other {column} bytes in {count}: {where}.",

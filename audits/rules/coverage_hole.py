@@ -38,7 +38,9 @@ a declared `drop_remainder` can lose in each epoch, unless the same records are 
 so many shuffled epochs that chance is excluded; about runs that draw with replacement,
 where chance may leave a record out; about declared filters; and about a last epoch
 that is cut short. One epoch alone may have been stopped early: it is silent about the
-beginning of the source or of the baseline, and cannot tell of a shuffled one.
+beginning of the source or of the baseline, and cannot tell of a shuffled one. Nor can
+it tell where epochs differ in length, where each leaves out others and `num_samples` is
+undeclared, or where records come again and `replacement` is.
 
 ## Seen in
 
@@ -55,6 +57,7 @@ from detloader.audits.confirm import show
 from detloader.audits.integers import distinct, lacking
 from detloader.audits.measures.excuses import is_explained
 from detloader.audits.measures.holes import SHOWN, find_hole
+from detloader.audits.measures.losses import require_all_ranks
 from detloader.audits.measures.source import without_padding
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
@@ -142,9 +145,7 @@ def _find_dropped(view: StreamView, known: Known) -> list[Fault]:
         raise CannotTell("a run that was not resumed")
     if not view.complete or not view.rows:
         raise CannotTell("a complete run")
-    world_size = view.declared("world_size")
-    if world_size is not None and world_size > view.ranks:
-        raise CannotTell(f"all {world_size} ranks")
+    require_all_ranks(view)
     if is_explained(view, hole):
         return []
     _explain(known, hole.codes)

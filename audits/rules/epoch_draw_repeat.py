@@ -59,6 +59,7 @@ import numpy as np
 from detloader.audits.confirm import show
 from detloader.audits.measures.draws import draw_columns
 from detloader.audits.measures.repeats import Repeats, find_repeats
+from detloader.audits.measures.shown import SHOWN
 from detloader.audits.measures.source import without_padding
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
@@ -96,10 +97,6 @@ EXAMPLE = Example(
 
 MOSTLY = 0.95
 """Share of rows that speaks for an epoch."""
-
-
-SHOWN = 20
-"""Pairs of epochs that the evidence names."""
 
 
 def check_run(view: StreamView, known: Known) -> list[Fault]:  # noqa: ARG001 - explains no other

@@ -36,9 +36,10 @@ order for all epochs is meant, declare `order_policy` "fixed".
 
 Needs `epoch` with two epochs, and a declared `shuffle`. Epochs must be long
 enough: about twelve records, or three epochs of nine. An order made of blocks
-of neighbours counts as so many blocks, for only these were shuffled. Says
-nothing where the run is an evaluation, or declares `order_policy` "fixed" or a
-configuration with `reshuffle_each_iteration` or `reshuffle_each_epoch` false.
+of neighbours counts as so many blocks, for only these were shuffled, and so do
+blocks that epochs of different order have in common. Says nothing where the run is
+an evaluation, or declares `order_policy` "fixed" or a configuration with
+`reshuffle_each_iteration` or `reshuffle_each_epoch` false.
 
 ## Seen in
 
@@ -56,7 +57,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.confirm import show
-from detloader.audits.integers import distinct
+from detloader.audits.integers import are_distinct, distinct
 from detloader.audits.measures.statistics import is_impossible, log_arrangements
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
@@ -121,7 +122,7 @@ class _Repeat:
 
 
 def _find_repeat(view: StreamView) -> _Repeat | None:
-    orders = {epoch: view.record.values[rows] for epoch, rows in view.by_epoch()}
+    orders = {epoch: view.record.values[rows] for epoch, rows in view.epochs.items()}
     if len(orders) < 2:  # noqa: PLR2004
         raise CannotTell("at least 2 epochs")
     groups = _group(orders)
@@ -129,7 +130,8 @@ def _find_repeat(view: StreamView) -> _Repeat | None:
         return None
     shortest = min((orders[epoch] for group in groups for epoch in group), key=len)
     repeats = sum(len(group) - 1 for group in groups)
-    log_chance = repeats * (math.log(math.comb(len(orders), 2)) - _log_orders(view, shortest))
+    log_orders = min(_log_orders(view, shortest), _log_orders_of_blocks([*orders.values()]))
+    log_chance = repeats * (math.log(math.comb(len(orders), 2)) - log_orders)
     if not is_impossible(log_chance):
         raise CannotTell(f"longer epochs: {len(shortest)} rows may repeat by chance")
     return _Repeat(groups, len(shortest), log_chance)
@@ -161,6 +163,25 @@ def _log_orders(view: StreamView, order: Integers) -> float:
         # The source order itself, which a shuffle hardly ever gives, or no blocks at all.
         return log_arrangements(order)
     return math.lgamma(blocks + 1)
+
+
+def _log_orders_of_blocks(orders: list[Integers]) -> float:
+    """Give the same where epochs that differ keep blocks: these alone are shuffled.
+
+    Batches that are formed before the shuffle, by length or by bucket, are such blocks.
+    """
+    first = orders[0]
+    others = [order for order in orders if len(order) == len(first) and (order != first).any()]
+    if not others or not are_distinct(first):
+        return math.inf
+    parted = np.zeros(len(first) - 1, dtype=np.bool_)
+    for order in others:
+        places = np.argsort(order)
+        found = places[np.searchsorted(order, first, sorter=places) % len(order)]
+        if not np.array_equal(order[found], first):
+            return math.inf
+        parted |= np.diff(found) != 1
+    return math.lgamma(2 + int(parted.sum()))
 
 
 def _fault(view: StreamView, repeat: _Repeat, ranks: list[int]) -> Fault:

@@ -59,12 +59,12 @@ import numpy as np
 
 from detloader.audits.confirm import show
 from detloader.audits.measures.shares import (
-    SHOWN,
     chance_of_groups,
     furthest_off,
     groups_of,
     show_shares,
 )
+from detloader.audits.measures.shown import SHOWN
 from detloader.audits.measures.source import without_padding
 from detloader.audits.measures.statistics import (
     ALPHA,
@@ -90,6 +90,9 @@ __all__ = ["EXAMPLE", "STAGE", "check_run"]
 
 STAGE = Stage.SAMPLER
 
+NAMED = 5
+"""Records that a message names."""
+
 EXAMPLE = Example(
     faulty={"record": [0, 1, 2] * 200},
     mended={"record": [0, 2, 1, 2] * 150},
@@ -109,7 +112,7 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
     draws = collect_draws(rows, weights, names, places)
     if drawn := np.flatnonzero((weights == 0) & (draws.counts > 0)).tolist():
         return [_zero_drawn(view, draws, drawn)]
-    kept = without(rows, draws, known.missing)
+    kept = without(rows, draws, known)
     if len(np.unique(kept.weights)) < 2:  # noqa: PLR2004
         return []
     return _judge_rates(view, kept) if kept.repeats else _judge_permutation(view, kept)
@@ -124,10 +127,10 @@ def _show(draws: Draws) -> dict[str, JsonValue]:
 def _zero_drawn(view: StreamView, draws: Draws, drawn: list[int]) -> Fault:
     named = [draws.names[place] for place in drawn[:SHOWN]]
     rows = int(draws.counts[drawn].sum())
+    listed = ", ".join(map(str, named[:NAMED])) + (", …" if len(drawn) > NAMED else "")
     return _fault(
         view,
-        f"Records of weight zero come: {', '.join(map(str, named[:5]))}, in {rows} of "
-        f"{draws.rows} rows.",
+        f"Records of weight zero come: {listed}, in {rows} of {draws.rows} rows.",
         _show(draws) | {"zero_weight_drawn": [*named]},
     )
 

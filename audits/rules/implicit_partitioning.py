@@ -59,7 +59,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.confirm import record_again
+from detloader.audits.confirm import replay_again
 from detloader.audits.measures.partition_forms import explain_passes
 from detloader.audits.measures.partitions import collect_passes
 from detloader.audits.measures.source import (
@@ -130,7 +130,7 @@ def _fault(view: StreamView, source: Source, passes: Passes, parts: Parts, known
     dropped = np.arange(passes.kept, passes.size)
     if parts.severity is Severity.FAIL or view.baseline is None:
         codes = source.codes[dropped]
-        known.missing = codes[codes >= 0]
+        known.missing, known.places = codes[codes >= 0], dropped
     workers = _workers(view)
     counts = sorted(parts.counts, key=lambda count: (count != workers, count))
     base, run = ("a", "b") if view.baseline is not None else ("source", "run")
@@ -158,7 +158,7 @@ def _fault(view: StreamView, source: Source, passes: Passes, parts: Parts, known
         cause="Implicit partitioning: the loader split its IDs over workers into contiguous "
         "parts of equal length, left out the remainder, and merged the parts as they came.",
         evidence=evidence,
-        confirm=record_again(view.path, view.stream, workers=1),
+        confirm=replay_again(view.path, view.stream, workers=1),
     )
 
 

@@ -39,11 +39,12 @@ declared: `config.replication` says how many of them form one group.
 Needs `rank` or `worker`, and `epoch` unless one epoch is declared. Silent where
 `replacement` is declared true, where rows are marked as padding, where fewer
 records repeat at the very end than there are parts (a sampler evens out its
-ranks), where records repeat as draws with replacement repeat them, though none is
+ranks), where an epoch ends with the records that it began with, to fill up its
+batches, where records repeat as draws with replacement repeat them, though none is
 declared (`sampling-distribution`), and where `config.replication` or
-`config.repeats` covers it. Where
-replacement is undeclared, it is taken for none if the parts of a shuffled run are
-free of repeats and chance would hardly leave them so; else it cannot tell.
+`config.repeats` covers it. Where replacement is undeclared, it is taken for none if the
+parts of a shuffled run are free of repeats and chance cannot have left them so; else,
+and where whole shards may have been drawn, it cannot tell.
 
 ## Seen in
 
@@ -59,7 +60,8 @@ import numpy as np
 
 from detloader.audits.integers import lacking
 from detloader.audits.measures.dealing import find_breaches
-from detloader.audits.measures.source import without_padding
+from detloader.audits.measures.filling import without_filling
+from detloader.audits.measures.shown import SHOWN, show_records
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
@@ -82,10 +84,6 @@ EXAMPLE = Example(
 )
 
 
-SHOWN = 20
-"""Records that the evidence names."""
-
-
 def check_run(view: StreamView, known: Known) -> list[Fault]:
     """Find parts that do not share the source out."""
     if view.declared("replacement") is True:
@@ -94,7 +92,7 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
         raise CannotTell("rank or worker")
     if view.declared("resume") is not None:
         raise CannotTell("a run that was not resumed")
-    rows = without_padding(view)
+    rows = without_filling(view)
     faults: list[Fault] = []
     missing: list[str] = []
     for by, rank, level in _levels(rows):
@@ -137,10 +135,8 @@ def _fault(view: StreamView, by: str, rank: int | None, breaches: list[Breach]) 
         "by": by,
         "kind": first.kind,
         "parts": first.parts[:SHOWN].tolist(),
-        "records": [*view.identify(first.records[:SHOWN])],
-        "records_count": len(first.records),
-        "never_delivered": [*view.identify(first.never[:SHOWN])],
-        "never_delivered_count": len(first.never),
+        **show_records("records", view, first.records),
+        **show_records("never_delivered", view, first.never),
         "epoch": first.epoch,
         "epochs_count": len(breaches),
     }

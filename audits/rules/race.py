@@ -57,7 +57,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from detloader.audits.confirm import record_again
+from detloader.audits.confirm import replay_again
 from detloader.audits.measures.conditions import (
     equal_conditions,
     is_unexplained,
@@ -102,6 +102,12 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
         return []
     a, b = comparison.a.stream, comparison.b.stream
     evidence = _delivery(comparison) or find_exchange(comparison)
+    if (
+        evidence is None
+        and comparison.counts.moved
+        and not (comparison.a.has("shard") and comparison.b.has("shard"))
+    ):
+        raise CannotTell("shard")
     if evidence is None:
         return []
     others = [*topology_differences(a, b), *version_differences(a, b)]
@@ -156,7 +162,7 @@ def _fault(comparison: Comparison, evidence: dict[str, JsonValue]) -> Fault:
         if evidence["what"] == "order"
         else "Readers share one generator and take from it in the order in which they come.",
         evidence=evidence,
-        confirm=record_again(b.path, b.stream),
+        confirm=replay_again(b.path, b.stream),
     )
 
 

@@ -58,6 +58,7 @@ import numpy as np
 
 from detloader.audits.measures.conditions import is_resumed
 from detloader.audits.measures.jumps import find_jumps, kind_of_jump, lost_and_repeated
+from detloader.audits.measures.shown import show_records
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.audits.view import load_views
 from detloader.findings import Severity
@@ -81,9 +82,6 @@ EXAMPLE = Example(
     mended={"record": [4, 6, 2, 7, 3, 5, 0, 1], "resumed": _FLAGS},
     declared={"shuffle": True, "seed": 0, "source_size": 8},
 )
-
-SHOWN = 20
-"""Records that the evidence names."""
 
 
 def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
@@ -135,10 +133,8 @@ def _fault(whole: StreamView, resumed: StreamView, jump: Jump, ranks: list[int])
         "actual": _id(resumed, jump.restart),
         "offset": off,
         "matched": jump.matched,
-        "lost": [*whole.identify(lost[:SHOWN])],
-        "lost_count": len(lost),
-        "repeated": [*whole.identify(repeated[:SHOWN])],
-        "repeated_count": len(repeated),
+        **show_records("lost", whole, lost),
+        **show_records("repeated", whole, repeated),
     }
     if jump.expected < whole.rows:
         evidence["epoch"] = int(whole.epoch[jump.expected])

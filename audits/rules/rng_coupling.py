@@ -54,7 +54,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.confirm import record_again
+from detloader.audits.confirm import replay_again
 from detloader.audits.integers import tally
 from detloader.audits.measures.added import without_added_rows
 from detloader.audits.measures.conditions import (
@@ -68,6 +68,7 @@ from detloader.audits.measures.conditions import (
 )
 from detloader.audits.measures.parting import find_parting
 from detloader.audits.measures.repeats import find_repeats
+from detloader.audits.measures.shown import SHOWN
 from detloader.audits.measures.statistics import is_impossible
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
@@ -91,9 +92,6 @@ EXAMPLE = Example(
     mended={"epoch": _EPOCHS, "record": [2, 0, 3, 5, 1, 4, 1, 3, 0, 4, 2, 5, 0, 5, 3, 1, 4, 2]},
     declared={"shuffle": True, "seed": 0, "source_size": 6, "num_epochs": 3},
 )
-
-SHOWN = 20
-"""Epochs that the evidence lists."""
 
 
 def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
@@ -168,7 +166,7 @@ def _fault(comparison: Comparison, parting: Parting) -> Fault:
         message=_message(parting),
         cause="Something else, such as a validation pass or a probe, draws from the shared stream.",
         evidence=evidence,
-        confirm=record_again(comparison.b.path, comparison.b.stream),
+        confirm=replay_again(comparison.b.path, comparison.b.stream),
     )
 
 

@@ -3,8 +3,9 @@
 ## What it catches
 
 Draws that neither the declared weights nor equal ones explain; weights that are not one
-for each record; draws with replacement where none is declared, and the reverse; and,
-against a baseline, records whose share of the stream is another.
+for each record, or that no sampler can draw by; draws with replacement where none is
+declared, and the reverse; and, against a baseline, records whose share of the stream is
+another.
 
 ## Why it hurts
 
@@ -27,15 +28,18 @@ part of it.
 
 ## Evidence
 
-- `kind`: "wrong length", "other weights", "with replacement", "without replacement" or
-  "other shares".
+- `kind`: "wrong length", "no shares", "other weights", "with replacement", "without
+  replacement" or "other shares".
 - `rows`: rows that were judged; `records`: record, declared (or baseline's) and realised
   share, 20 at most, those that are furthest off first.
 - `effect`: the ratio of both shares of the record that is furthest off.
 - `p_declared`: chance of counts so far off; `log10_chance`: its decimal logarithm, where it
-  is too small for a number.
+  is too small for a number. Absent where records of positive weight never come: that is no
+  matter of chance.
 - `never_drawn`: IDs of positive weight that ought to have come, 20 at most;
   `never_drawn_count`.
+- `unusable`: for no shares, weights below zero or not finite, 20 at most; none where all
+  are zero.
 - `weights`, `size`: for a wrong length, numbers of weights and of records; `unweighted`:
   rows whose record has no weight.
 - `repeated`: for replacement, rows whose record came before in the epoch.
@@ -63,8 +67,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.confirm import record_again, show
+from detloader.audits.confirm import replay_again, show
 from detloader.audits.integers import lacking
+from detloader.audits.measures.filling import without_filling
 from detloader.audits.measures.replacement import check_replacement
 from detloader.audits.measures.schedules import (
     chance_of_homogeneity,
@@ -73,7 +78,6 @@ from detloader.audits.measures.schedules import (
     schedules_of,
 )
 from detloader.audits.measures.shares import (
-    SHOWN,
     chance_of_counts,
     chance_of_groups,
     furthest_off,
@@ -82,17 +86,15 @@ from detloader.audits.measures.shares import (
     other_weights,
     show_shares,
 )
+from detloader.audits.measures.shown import SHOWN
 from detloader.audits.measures.source import without_padding
 from detloader.audits.measures.statistics import (
     ALPHA,
     PLAUSIBLE,
     is_impossible,
 )
-from detloader.audits.measures.weighted import (
-    collect_draws,
-    place_weights,
-    without,
-)
+from detloader.audits.measures.unusable import judge_length, judge_shares
+from detloader.audits.measures.weighted import are_shares, collect_draws, place_weights, without
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
@@ -135,8 +137,10 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
     rows = without_padding(view)
     if not rows.rows:
         return []
+    if weights is not None and not are_shares(weights):
+        return judge_shares(view, weights)
     if weights is None or replacement is False:
-        return check_replacement(rows, known)
+        return check_replacement(without_filling(rows), known)
     return _check_weights(rows, known)
 
 
@@ -148,8 +152,8 @@ def _check_weights(view: StreamView, known: Known) -> list[Fault]:
     too_few = isinstance(view.declared("weights"), list) and len(weights) < size
     if unweighted or too_few or len(weights) > size > 0:
         _explain_missing(view, np.arange(len(weights), size), known)
-        return _judge_length(view, len(weights), size, unweighted)
-    draws = without(view, collect_draws(view, weights, names, places), known.missing)
+        return judge_length(view, len(weights), size, unweighted)
+    draws = without(view, collect_draws(view, weights, names, places), known)
     if _are_ignored(draws):
         return []
     if not draws.repeats:
@@ -182,29 +186,6 @@ def _are_ignored(draws: Draws) -> bool:
     return chance_of_groups(draws, groups[0], draws.weights) < ALPHA and p_uniform >= PLAUSIBLE
 
 
-def _judge_length(view: StreamView, weights: int, size: int, unweighted: int) -> list[Fault]:
-    """Judge weights that are not one for each record."""
-    message = f"{weights} weights are declared for {size or 'an unknown number of'} records"
-    if unweighted:
-        message += f", and {unweighted} of {view.rows} rows have a record without a weight"
-    return [
-        Fault(
-            severity=Severity.FAIL,
-            message=f"{message}.",
-            cause="The weights are not those of records (perhaps of classes, or of another "
-            "version of the data).",
-            evidence={
-                "kind": "wrong length",
-                "weights": weights,
-                "size": size or None,
-                "rows": view.rows,
-                "unweighted": unweighted,
-            },
-            confirm=show(view.path),
-        )
-    ]
-
-
 def _fault_of_weights(view: StreamView, draws: Draws, p_declared: float) -> Fault:
     never = np.flatnonzero(never_drawn(draws))
     cause = other_weights(draws, view.declared("workers"))
@@ -214,18 +195,23 @@ def _fault_of_weights(view: StreamView, draws: Draws, p_declared: float) -> Faul
         f"{draws.names[place]} has {draws.realised[place]:.1%} of them where "
         f"{draws.weights[place]:.1%} are declared"
     )
+    evidence: dict[str, JsonValue] = {
+        "kind": "other weights",
+        "rows": draws.rows,
+        "records": show_shares(draws),
+        "effect": round(ratio, 4),
+    }
     if len(never):
-        message += f", and {len(never)} records of positive weight never come"
+        what = "record" if len(never) == 1 else "records"
+        message += f", and {len(never)} {what} of positive weight never came"
+    else:
+        evidence["p_declared"] = float(p_declared)
     return Fault(
         severity=Severity.FAIL,
         message=f"{message}.",
         cause=cause or "The sampler draws by other weights than the declared ones.",
-        evidence={
-            "kind": "other weights",
-            "rows": draws.rows,
-            "records": show_shares(draws),
-            "effect": round(ratio, 4),
-            "p_declared": float(p_declared),
+        evidence=evidence
+        | {
             "never_drawn": [draws.names[place] for place in never[:SHOWN].tolist()],
             "never_drawn_count": len(never),
         },
@@ -282,5 +268,5 @@ def _fault_of_shares(b: StreamView, by: str, schedules: Schedules, log_chance: f
         message=message,
         cause=cause,
         evidence=evidence,
-        confirm=record_again(b.path, b.stream, workers=1),
+        confirm=replay_again(b.path, b.stream, workers=1),
     )

@@ -42,7 +42,7 @@ machines share. To confirm an order that comes from hashes, run with PYTHONHASHS
 Needs `index`, or two shuffled epochs, or a declared `shuffle` that is off together
 with a sorting, a hash seed, a platform or a file system that differs. Says nothing
 where readers race or the topology differs, which may do the same to unshuffled runs,
-and where records were added or removed.
+where records were added or removed, and where the runs share no ID at all.
 
 ## Seen in
 
@@ -56,9 +56,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.confirm import record_again
+from detloader.audits.confirm import replay_again
+from detloader.audits.integers import overlap
 from detloader.audits.measures.added import without_added_rows
-from detloader.audits.measures.conditions import equal_conditions, is_unexplained
+from detloader.audits.measures.conditions import (
+    config_differences,
+    equal_conditions,
+    is_unexplained,
+)
 from detloader.audits.measures.enumeration import hash_seeds, machines, name_records
 from detloader.audits.measures.places import find_orders, kind_of_change
 from detloader.audits.rule import Example, Fault, Stage
@@ -88,10 +93,14 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     """Find places of the source that are other records."""
     if not is_unexplained(comparison, known):
         return []
+    if "compatibility" in config_differences(comparison.a.stream, comparison.b.stream):
+        return []  # one run asked for another order, and nothing need be searched for
     comparison = without_added_rows(comparison)
     names = name_records(comparison.a, comparison.b)
     if names.relative and np.array_equal(names.a, names.b):
         return [_only_paths(comparison)]
+    if not overlap(names.a, names.b):
+        return []  # other data, or other names for it: no place of the source tells which
     orders = find_orders(comparison, names)
     if orders is None or np.array_equal(orders.a, orders.b):
         return []
@@ -137,9 +146,8 @@ def _fault(comparison: Comparison, names: Names, orders: Orders) -> Fault:
 
 
 def _confirm(view: StreamView) -> str | None:
-    """Give the command that takes the hash seed out of play."""
-    command = record_again(view.path, view.stream)
-    return command and f"PYTHONHASHSEED=0 {command}"
+    """Give the command that varies the hash seed alone."""
+    return replay_again(view.path, view.stream, hash_seed=None)
 
 
 def _message(evidence: dict[str, JsonValue]) -> str:

@@ -54,6 +54,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from detloader.audits.confirm import show
+from detloader.audits.measures.shown import SHOWN
 from detloader.audits.measures.source import without_padding
 from detloader.audits.measures.splits import is_for_training
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
@@ -84,9 +85,6 @@ EXAMPLE = Example(
     },
     declared={"purpose": "train", "shuffle": True},
 )
-
-SHOWN = 20
-"""Records that the evidence names."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

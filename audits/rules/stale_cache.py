@@ -80,6 +80,7 @@ def compare_headers(a: Stream, b: Stream) -> list[Fault]:
     unequal = unequal_digests(a, b)
     if unequal is None or "content" in unequal or a.rows != b.rows:
         return []
+    _require_cache(a, b)
     return [_fault(a, b, changed, a.rows, same_raw="raw" not in unequal)]
 
 
@@ -94,6 +95,7 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:  # noqa: 
     same = columns[0]["content"].take(rows_a).equals(columns[1]["content"].take(rows_b))
     if not len(same) or not same.all():
         return []
+    _require_cache(a, b)
     same_raw = "raw" not in columns[0] or bool(
         columns[0]["raw"].take(rows_a).equals(columns[1]["raw"].take(rows_b)).all()
     )
@@ -102,13 +104,18 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:  # noqa: 
 
 def _changed_config(a: Stream, b: Stream) -> dict[str, JsonValue]:
     """Give the entries that a cache should have been made anew for."""
-    if not (_is_cached(a) and _is_cached(b)):
+    caches = [stream.declared.cache for stream in (a, b)]
+    if any(not cache and not isinstance(cache, UnsetType) for cache in caches):
         return {}
+    if all(caches) and any(isinstance(each.declared.config, UnsetType) for each in (a, b)):
+        raise CannotTell("config")
     return config_differences(a, b)
 
 
-def _is_cached(stream: Stream) -> bool:
-    return bool(_cache(stream))
+def _require_cache(a: Stream, b: Stream) -> None:
+    """Make sure that both runs had a cache: without, what changed may have had no effect."""
+    if isinstance(a.declared.cache, UnsetType) or isinstance(b.declared.cache, UnsetType):
+        raise CannotTell("cache")
 
 
 def _cache(stream: Stream) -> bool | str:

@@ -45,7 +45,9 @@ note.
 
 Needs `source_size` and the whole run, and a batch size, several ranks, or workers. Losses
 that no such count explains are those of `coverage-hole`. Silent for draws with
-replacement, by weights, or of `num_samples`. Where a filter is declared it cannot tell.
+replacement, by weights, or of `num_samples`, and of epochs in which more than one row in
+twenty repeats a record. Where a filter is declared, or where not all ranks are there that
+the run or its baseline tells of, it cannot tell.
 
 ## Seen in
 
@@ -59,9 +61,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.confirm import record_again, show
+from detloader.audits.confirm import replay_again, show
 from detloader.audits.measures.census import take_census
 from detloader.audits.measures.deliverers import deliverers_of
+from detloader.audits.measures.losses import require_all_ranks
 from detloader.audits.measures.remainders import (
     Loss,
     find_loss,
@@ -69,6 +72,7 @@ from detloader.audits.measures.remainders import (
     places_of_repeats,
     shape_of,
 )
+from detloader.audits.measures.shown import SHOWN
 from detloader.audits.measures.source import without_padding
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
@@ -92,10 +96,6 @@ EXAMPLE = Example(
     mended={"batch": [0] * 4 + [1] * 4 + [2] * 2, "record": list(range(10))},
     declared={"purpose": "eval", "shuffle": False, "source_size": 10, "batch_size": 4},
 )
-
-
-SHOWN = 20
-"""Records and epochs that the evidence names."""
 
 
 def check_run(view: StreamView, known: Known) -> list[Fault]:
@@ -134,8 +134,7 @@ def _require_whole(view: StreamView) -> None:
         raise CannotTell("a run that was not resumed")
     if not view.complete:
         raise CannotTell("the whole run")
-    if (view.declared("world_size") or 1) > view.ranks:
-        raise CannotTell("all ranks")
+    require_all_ranks(view)
     if view.config("filter") is not None:
         raise CannotTell("what the filter leaves")
 
@@ -169,7 +168,7 @@ def _fault_of_loss(
         message=_message(view, shape, loss, lost, [str(name) for name in shown[:5]]),
         cause=loss.tail.cause,
         evidence=evidence,
-        confirm=record_again(view.path, view.stream, workers=1)
+        confirm=replay_again(view.path, view.stream, workers=1)
         if workers
         else show(view.path, epoch=first.epoch),
     )

@@ -53,7 +53,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.confirm import record_again
+from detloader.audits.confirm import replay_again
 from detloader.audits.integers import distinct
 from detloader.audits.measures.aspects import aspects_of, is_cut_short
 from detloader.audits.measures.conditions import (
@@ -67,6 +67,7 @@ from detloader.audits.measures.conditions import (
     topology_differences,
     version_differences,
 )
+from detloader.audits.measures.shown import show_records
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
@@ -88,9 +89,6 @@ EXAMPLE = Example(
     declared={"shuffle": True, "seed": 1, "source_size": 4, "workers": 2},
     baseline_declared={"workers": 0},
 )
-
-SHOWN = 20
-"""Records that the evidence names."""
 
 FEW = 0.05
 """Share of rows with other bytes up to which the bytes drifted, and were not drawn otherwise."""
@@ -141,9 +139,7 @@ def _fault(comparison: Comparison, fields: dict[str, JsonValue], aspects: Aspect
     for name, view, matched in (("missing", a, alignment.rows_a), ("extra", b, alignment.rows_b)):
         left = np.ones(view.rows, dtype=np.bool_)
         left[matched] = False
-        records = distinct(view.record.values[left])
-        evidence[name] = [*view.identify(records[:SHOWN])]
-        evidence[f"{name}_count"] = len(records)
+        evidence |= show_records(name, view, distinct(view.record.values[left]))
     changed = " and ".join(f"{name} {_both(values)}" for name, values in fields.items())
     lost = f" {a.rows - b.rows} rows fewer are delivered." if a.rows > b.rows else ""
     field, values = next(iter(fields.items()))
@@ -152,7 +148,7 @@ def _fault(comparison: Comparison, fields: dict[str, JsonValue], aspects: Aspect
         message=f"With {changed} and all else equal, {aspects.sentence()}.{lost}",
         cause=f"The loader's result is a function of {' and '.join(fields)}.",
         evidence=evidence,
-        confirm=record_again(b.path, b.stream, **{field: _pair(values)[0]}),
+        confirm=replay_again(b.path, b.stream, **{field: _pair(values)[0]}),
     )
 
 

@@ -3,7 +3,9 @@
 ## What it catches
 
 Two runs that differ only in the versions of libraries that orders and draws depend
-on, and that deliver another order, other draws, or not all records.
+on, and that deliver another order, other draws, or not all records. And two runs of
+which one asked a loader of detloader for the order of another version: its
+`compatibility`.
 
 ## Why it hurts
 
@@ -24,7 +26,8 @@ Pin the version, or migrate knowingly: `detloader freeze` the experiment, and
 ## Evidence
 
 - `versions`: the packages that differ, each with the version of the baseline and of
-  the other run.
+  the other run; or `compatibility`: what either run asked for, null for detloader's
+  own.
 - `same`, `other`: which of records, order, batches, draws and content stay the same,
   and which do not. Draws and content are compared record by record.
 - `dropped`: IDs that the other run never delivers, 20 at most; `dropped_count`: all
@@ -54,6 +57,7 @@ import numpy as np
 from detloader.audits.integers import lacking
 from detloader.audits.measures.aspects import aspects_of, is_cut_short
 from detloader.audits.measures.conditions import (
+    config_differences,
     equal_conditions,
     is_unexplained,
     require_equal_seeds,
@@ -61,12 +65,12 @@ from detloader.audits.measures.conditions import (
     topology_differences,
     version_differences,
 )
+from detloader.audits.measures.shown import show_records
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
 if TYPE_CHECKING:
     from detloader.audits.compare import Comparison
-    from detloader.audits.measures.aspects import Aspects
     from detloader.audits.rule import Known
     from detloader.findings import JsonValue
     from detloader.manifest.reader import Stream
@@ -83,15 +87,15 @@ EXAMPLE = Example(
     baseline_declared={"versions": {"numpy": "1.16.6"}},
 )
 
-SHOWN = 20
-"""Records that the evidence names."""
-
 
 def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     """Find a difference that follows the versions."""
     if not is_unexplained(comparison, known):
         return []
     a, b = comparison.a.stream, comparison.b.stream
+    asked = config_differences(a, b)
+    if asked.keys() == {"compatibility"}:
+        return [_fault(comparison, {"compatibility": asked["compatibility"]}, known)]
     versions = version_differences(a, b)
     if not versions:
         _require_versions(a, b)
@@ -101,7 +105,7 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
         return []
     require_equal_seeds(a, b, random="draws" in aspects.other)
     require_no_other(a, b, "versions", [*topology_differences(a, b)])
-    return [_fault(comparison, versions, aspects, known)]
+    return [_fault(comparison, {"versions": versions}, known)]
 
 
 def _require_versions(a: Stream, b: Stream) -> None:
@@ -110,34 +114,44 @@ def _require_versions(a: Stream, b: Stream) -> None:
             raise CannotTell("versions")
 
 
-def _fault(
-    comparison: Comparison, versions: dict[str, JsonValue], aspects: Aspects, known: Known
-) -> Fault:
+def _fault(comparison: Comparison, differing: dict[str, JsonValue], known: Known) -> Fault:
     a, b, alignment = comparison.a, comparison.b, comparison.alignment
+    aspects = aspects_of(comparison)
     dropped = lacking(a.record.values, b.record.values)
     added = lacking(b.record.values, a.record.values)
     if len(dropped):
         known.missing = dropped if known.missing is None else np.union1d(known.missing, dropped)
-    evidence: dict[str, JsonValue] = {"versions": versions, **aspects.evidence()}
+    evidence: dict[str, JsonValue] = {**differing, **aspects.evidence()}
     for name, records in (("dropped", dropped), ("added", added)):
         if len(records):
-            evidence[name] = [*a.identify(records[:SHOWN])]
-            evidence[f"{name}_count"] = len(records)
+            evidence |= show_records(name, a, records)
     evidence["equal"] = equal_conditions(a.stream, b.stream)
-    pairs = "; ".join(f"{name} {_both(values)}" for name, values in versions.items())
     lost = f" {len(dropped)} records are never delivered." if len(dropped) else ""
     fewer = len(alignment.rows_a) < a.rows
     return Fault(
         severity=Severity.FAIL if fewer else Severity.WARN,
-        message=f"Versions differ ({pairs}) and all else is equal: {aspects.sentence()}.{lost}",
-        cause=f"The stream for one seed changed between versions of {_names(versions)}.",
+        message=f"{_what_differs(differing)} and all else is equal: {aspects.sentence()}.{lost}",
+        cause=_cause(differing),
         evidence=evidence,
     )
 
 
-def _names(versions: dict[str, JsonValue]) -> str:
-    return " or ".join(versions)
+def _what_differs(differing: dict[str, JsonValue]) -> str:
+    versions = differing.get("versions")
+    if isinstance(versions, dict):
+        pairs = "; ".join(f"{name} {_both(values)}" for name, values in versions.items())
+        return f"Versions differ ({pairs})"
+    return f"Compatibility differs ({_both(differing['compatibility'])})"
+
+
+def _cause(differing: dict[str, JsonValue]) -> str:
+    versions = differing.get("versions")
+    if isinstance(versions, dict):
+        return f"The stream for one seed changed between versions of {' or '.join(versions)}."
+    return "One run asked for the order of another version, the other one did not."
 
 
 def _both(values: JsonValue) -> str:
-    return " and ".join(map(str, values)) if isinstance(values, list) else str(values)
+    if not isinstance(values, list):
+        return str(values)
+    return " and ".join("none" if value is None else str(value) for value in values)

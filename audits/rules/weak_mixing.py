@@ -30,7 +30,8 @@ that are meant are declared: `config.static_shards` true makes them a note.
 - small buffer: `buffer`, the smallest that could have made the order, of `size` records;
   `rank_correlation` of place and source position; `label_purity`, how often two records of
   a batch have one label, and `label_purity_expected`, both only with `label` and `batch`.
-- static shards: `by` ("rank" or "worker"), `parts`, records that `stayed` of `common`.
+- static shards: `by` ("rank" or "worker"), `parts`, records (shards, where these were
+  recorded and are dealt out whole) that `stayed` of `common`.
 - frozen batches: `batches` of the epoch that came before, of `of`.
 - `epochs`: those concerned, 20 at most; `log10_chance` that a full shuffle does this.
 
@@ -39,8 +40,11 @@ that are meant are declared: `config.static_shards` true makes them a note.
 Needs a declared `shuffle`; silent for evaluation and where `order_policy` names an order
 other than a random one (curriculum, by length, fixed). The source's order is that of
 `index`, else of integer IDs, else of names (shorter ones first). A small buffer must leave
-a rank correlation of one half; whole blocks that were shuffled count as one record. Static shards
-and frozen batches need two epochs; where epochs have one order this follows from it.
+a rank correlation of one half; whole blocks that were shuffled, and whole shards where
+`shard` tells of them, count as one record. Static shards and frozen batches need two
+epochs; where epochs have one order this follows from it, and where batches are frozen it
+does of parts. Parts that have more than a tenth of their records in common share nothing
+out, and where records come again an order is not held against the source's.
 
 ## Seen in
 
@@ -57,22 +61,24 @@ from typing import TYPE_CHECKING
 from detloader.audits.batches import global_batches
 from detloader.audits.confirm import show
 from detloader.audits.measures.deliverers import deliverers_of, ranks_as_deliverers
-from detloader.audits.measures.mixing import Stay, common_batches, displacement, purity, stay
+from detloader.audits.measures.mixing import common_batches, displacement, purity
 from detloader.audits.measures.orders import (
     have_one_order,
-    sample_of_records,
+    log_chance_of_whole_shards,
     source_order,
     streams_of,
 )
+from detloader.audits.measures.shown import SHOWN
 from detloader.audits.measures.source import without_padding
 from detloader.audits.measures.splits import without_evaluation
 from detloader.audits.measures.statistics import is_impossible
+from detloader.audits.measures.staying import stay_with_parts
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
 if TYPE_CHECKING:
     from detloader.audits.columns import Integers
-    from detloader.audits.measures.mixing import Displacement
+    from detloader.audits.measures.mixing import Displacement, Stay
     from detloader.audits.rule import Known
     from detloader.audits.view import StreamView
     from detloader.findings import JsonValue
@@ -99,10 +105,6 @@ MOSTLY = 0.99
 """Share of records that stay, or of batches that come again."""
 
 
-SHOWN = 20
-"""Epochs that the evidence names."""
-
-
 def check_run(view: StreamView, known: Known) -> list[Fault]:  # noqa: ARG001 - explains no other
     """Find shuffles that mix badly."""
     if view.declared("shuffle") is False or view.declared("purpose") == "eval":
@@ -113,7 +115,9 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:  # noqa: ARG001 - 
     view.require("shuffle")
     rows = without_evaluation(without_padding(view))
     epochs = dict(rows.by_epoch())
-    found = [_check_buffer(rows, epochs), *_check_parts(rows, epochs), _check_batches(rows, epochs)]
+    frozen = _check_batches(rows, epochs)
+    # Whole batches that stay are records that stay: parts would say it again.
+    found = [_check_buffer(rows, epochs), *([frozen] if frozen else _check_parts(rows, epochs))]
     faults = [fault for fault in found if fault is not None]
     if not faults and len(epochs) < 2:  # noqa: PLR2004
         raise CannotTell("at least 2 epochs")
@@ -132,10 +136,9 @@ def _check_buffer(view: StreamView, epochs: dict[int, Integers]) -> Fault | None
         streams = list(streams_of(view, epochs, deliverers))
         for epoch, rows in streams:
             measured = displacement(source[rows])
+            log_chance = max(measured.log_chance, log_chance_of_whole_shards(view, rows))
             tests = len(streams) * len(levels)
-            if measured.correlation >= LEAST_CORRELATION and is_impossible(
-                measured.log_chance, tests
-            ):
+            if measured.correlation >= LEAST_CORRELATION and is_impossible(log_chance, tests):
                 weak.append(measured)
                 where.append(epoch)
         if weak and 2 * len(weak) >= len(streams):
@@ -188,26 +191,13 @@ def _check_parts(view: StreamView, epochs: dict[int, Integers]) -> list[Fault]:
     levels = [("rank", ranks_as_deliverers(view))]
     if view.has("worker"):
         levels.append(("worker", deliverers_of(view)))
-    of_sample = sample_of_records(view, epochs)
-    sampled = {epoch: rows[of_sample[rows]] for epoch, rows in epochs.items()}
     for by, deliverers in levels:
         if len(deliverers) < 2 or have_one_order(view, epochs, deliverers):  # noqa: PLR2004
             continue
-        stays = [
-            stay(
-                (view.record.values[earlier], view.record.values[later]),
-                (deliverers.of_row[earlier], deliverers.of_row[later]),
-                len(deliverers),
-            )
-            for earlier, later in _steps(sampled)
-        ]
-        whole = Stay(
-            sum(one.stayed for one in stays),
-            sum(one.common for one in stays),
-            sum(one.log_chance for one in stays),
-        )
-        mostly = whole.stayed >= MOSTLY * whole.common
-        if whole.common and mostly and is_impossible(whole.log_chance):
+        whole = stay_with_parts(view, epochs, deliverers)
+        if whole is None or not whole.common:
+            continue
+        if whole.stayed >= MOSTLY * whole.common and is_impossible(whole.log_chance):
             return [_fault_of_parts(view, sorted(epochs), by, len(deliverers), whole)]
     return []
 

@@ -58,11 +58,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.confirm import record_again, show
+from detloader.audits.confirm import replay_again, show
 from detloader.audits.measures.clones import find_families
 from detloader.audits.measures.deliverers import deliverers_of
 from detloader.audits.measures.draws import draw_columns
 from detloader.audits.measures.layouts import layouts_of_streams
+from detloader.audits.measures.shown import SHOWN
 from detloader.audits.measures.source import without_padding
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
@@ -93,10 +94,6 @@ EXAMPLE = Example(
     },
     declared={"workers": 2, "shuffle": False, "source_size": 20},
 )
-
-
-SHOWN = 20
-"""Pairs that the evidence names."""
 
 
 @dataclass(slots=True)
@@ -188,7 +185,7 @@ def _fault(
         evidence=evidence,
         confirm=show(view.path, epoch=clones.epochs[0])
         if between == "ranks"
-        else record_again(view.path, view.stream, workers=1),
+        else replay_again(view.path, view.stream, workers=1),
     )
 
 

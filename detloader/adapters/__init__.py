@@ -6,6 +6,11 @@ A module of this package is named after the top-level package whose loaders it r
 
     suits(loader) -> bool         whether it records this object
     wrap(loader, request) -> …    the loader's twin, that records what it delivers
+    remake(loader, i, j, digester) -> …
+                                  where loaders make any rows alone: rows i to j of them, made again
+    rank_of(loader) -> …          where loaders know it: their rank and the number of ranks, or None
+    iterate(loader, note) -> …    where data sets inside other loaders know which record they read:
+                                  an iterator over one, which notes each record's number
 
 and is imported only for an object of its package, so it may import that package freely.
 """
@@ -14,13 +19,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterator
-from typing import Protocol, cast
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, cast
 
 from detloader.adapters.request import Request
 from detloader.errors import UsageError
 
-__all__ = ["Adapter", "Recorded", "find_adapter"]
+__all__ = ["Adapter", "Recorded", "find_adapter", "find_iterate"]
 
 
 class Recorded(Protocol):
@@ -53,9 +58,24 @@ def find_adapter(loader: object) -> Adapter:
     raise UsageError(message)
 
 
+def find_iterate(dataset: object) -> Callable[..., Iterator[Any]] | None:
+    """Return how a data set inside another loader is iterated so that it names its records."""
+    for adapter in _adapters(type(dataset)):
+        iterate: Callable[..., Iterator[Any]] | None = getattr(adapter, "iterate", None)
+        if iterate is not None and adapter.suits(dataset):
+            return iterate
+    return None
+
+
 def _adapters(kind: type) -> Iterator[Adapter]:
     packages = dict.fromkeys(base.__module__.partition(".")[0] for base in kind.__mro__)
     for package in packages:
         name = f"{__name__}.{package}"
-        if importlib.util.find_spec(name) is not None:
-            yield cast("Adapter", importlib.import_module(name))
+        if importlib.util.find_spec(name) is None:
+            continue
+        try:
+            adapter = importlib.import_module(name)
+        except (ImportError, AttributeError):
+            # The program's own `datasets.py`, or whatever else is called like a framework.
+            continue
+        yield cast("Adapter", adapter)

@@ -16,7 +16,7 @@ from detloader.errors import UsageError
 from detloader.manifest.schema import Level
 from detloader.recorder import Recorder
 
-__all__ = ["RecordedIterable", "RecordedIterator", "suits", "wrap"]
+__all__ = ["RecordedIterable", "RecordedIterator", "Steps", "reader_for", "suits", "wrap"]
 
 
 def suits(loader: object) -> bool:
@@ -26,6 +26,18 @@ def suits(loader: object) -> bool:
 
 def wrap(loader: Iterable[Any], request: Request) -> RecordedIterable:
     """Start recording an iterable."""
+    reader = reader_for(loader, request)
+    writer = request.writer(loader=type(loader).__qualname__)
+    kind = RecordedIterator if isinstance(loader, Iterator) else RecordedIterable
+    return kind(loader, reader, Recorder(writer, reader.encode))
+
+
+def reader_for(loader: object, request: Request) -> ElementReader:
+    """Make what reads the elements of a loader that does not say which record it reads.
+
+    Raises:
+        UsageError: `ids` are a sequence, of which nobody could tell who is who.
+    """
     ids = request.ids
     if ids is not None and not isinstance(ids, str) and not callable(ids):
         message = (
@@ -33,12 +45,12 @@ def wrap(loader: Iterable[Any], request: Request) -> RecordedIterable:
             "give ids as a key of its elements, or as a function of one"
         )
         raise UsageError(message)
-    reader = ElementReader(
-        ids, batched=bool(request.batched), content=request.level is not Level.ORDER
+    return ElementReader(
+        ids,
+        batched=bool(request.batched),
+        content=request.level is not Level.ORDER,
+        digester=request.digester,
     )
-    writer = request.writer(loader=type(loader).__qualname__)
-    kind = RecordedIterator if isinstance(loader, Iterator) else RecordedIterable
-    return kind(loader, reader, Recorder(writer, reader.encode))
 
 
 class _Twin:
@@ -76,7 +88,7 @@ class RecordedIterable(_Twin):
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate the loader once."""
-        return _Steps(iter(self._original), self._record, self._begin_epoch)
+        return Steps(iter(self._original), self._record, self._begin_epoch)
 
     def __len__(self) -> int:
         """Return the loader's length, where it has one."""
@@ -107,12 +119,15 @@ class RecordedIterable(_Twin):
 
     def _record(self, element: Any, epoch: int, number: int) -> None:
         try:
-            delivered = self._reader.read(element, epoch, number)
+            delivered = self._read(element, epoch, number)
         except Exception as error:  # noqa: BLE001  # whatever it is, the training goes on
             self._recorder.lose(error)
             return
         if delivered.rows:
             self._recorder.put(delivered)
+
+    def _read(self, element: Any, epoch: int, number: int) -> Delivered:
+        return self._reader.read(element, epoch, number)
 
     def close(self) -> None:
         """Seal the run."""
@@ -144,7 +159,7 @@ class RecordedIterator(RecordedIterable):
         return next(self._steps)
 
 
-class _Steps(_Twin):
+class Steps(_Twin):
     """One iteration of a loader; it goes on after an error wherever the loader's own does."""
 
     def __init__(

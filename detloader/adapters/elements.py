@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from detloader.adapters.request import IdSource
 from detloader.errors import UsageError
 from detloader.findings import RecordId
-from detloader.manifest.content import UndigestibleError, batch_digests, sample_digest
+from detloader.manifest.content import UndigestibleError
+from detloader.manifest.rounding import Digester
 
 __all__ = ["Delivered", "ElementReader"]
 
@@ -47,22 +48,45 @@ class ElementReader:
     the columns are must not depend on when the rows are written.
     """
 
-    def __init__(self, ids: IdSource | None, *, batched: bool, content: bool) -> None:
-        """Say how IDs are found, what an element is, and whether content is kept."""
+    def __init__(
+        self,
+        ids: IdSource | None,
+        *,
+        batched: bool,
+        content: bool,
+        digester: Digester | None = None,
+    ) -> None:
+        """Say how IDs are found, what an element is, whether content is kept, and how digested."""
         self._ids = ids
         self._batched = batched
         self._keep_content = content
+        self._digester = digester or Digester()
         self._id_type: type[RecordId] | None = None
 
-    def read(self, element: Any, epoch: int, number: int) -> Delivered:
+    def read(
+        self,
+        element: Any,
+        epoch: int,
+        number: int,
+        known: Sequence[RecordId] | None = None,
+        samples: Sequence[Any] | None = None,
+    ) -> Delivered:
         """Read one element, before the loop can change it.
+
+        Args:
+            element: what the loop gets.
+            epoch: the epoch that it belongs to.
+            number: its place in the epoch; the label of a batch.
+            known: the IDs of its records, where the loader tells them by other ways.
+            samples: its records, where a batch does not hold them as rows of arrays.
 
         Raises:
             UsageError: the IDs are none, or of another type than those before.
             UndigestibleError: there are no IDs, and no content to stand for them.
         """
-        content = self._content(element) if self._keep_content or self._ids is None else None
-        ids = self._ids_of(element, content)
+        wanted = self._keep_content or (self._ids is None and known is None)
+        content = self._content(element, samples, required=known is None) if wanted else None
+        ids = self._ids_of(element, content) if known is None else known
         if self._batched and content is not None and len(content) != len(ids):
             message = f"{len(ids)} ids for a batch of {len(content)} rows"
             raise UsageError(message)
@@ -86,13 +110,17 @@ class ElementReader:
             columns["content"] = _content_array(chunks, counts)
         return pa.table(columns)
 
-    def _content(self, element: Any) -> NDArray[np.uint64] | None:
+    def _content(
+        self, element: Any, samples: Sequence[Any] | None, *, required: bool
+    ) -> NDArray[np.uint64] | None:
         try:
+            if samples is not None:
+                return np.array([*map(self._digester.sample, samples)], np.uint64)
             if self._batched:
-                return batch_digests(element)
-            return np.array([sample_digest(element)], np.uint64)
+                return self._digester.batch(element)
+            return np.array([self._digester.sample(element)], np.uint64)
         except UndigestibleError:
-            if self._ids is None:
+            if self._ids is None and required:
                 raise
             if self._id_type is None:
                 self._keep_content = False

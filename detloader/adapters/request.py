@@ -12,6 +12,8 @@ import msgspec
 from detloader.errors import UsageError
 from detloader.findings import RecordId
 from detloader.manifest.environment import capture_environment
+from detloader.manifest.relative import IdRoot
+from detloader.manifest.rounding import Digester, Rounding
 from detloader.manifest.schema import Declared, Level, Recipe
 from detloader.manifest.writer import RankWriter
 
@@ -32,8 +34,16 @@ class Request:
     level: Level
     ids: IdSource | None
     batched: bool | None
+    draws: bool
     declared: Mapping[str, object]
     recipe: Recipe | None
+    id_root: IdRoot | None = None
+    rounding: Rounding | None = None
+
+    @property
+    def digester(self) -> Digester:
+        """Return what digests content as the run will say that it does."""
+        return Digester(self.rounding)
 
     def writer(self, **observed: object) -> RankWriter:
         """Begin the rank's folder; what the user declared stands above what was observed.
@@ -56,4 +66,6 @@ class Request:
             declared=declared,
             environment=capture_environment(),
             recipe=self.recipe,
+            id_root=self.id_root,
+            rounding=self.rounding,
         )

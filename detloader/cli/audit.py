@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from detloader.audits.equivalence import Equivalence
-from detloader.cli.options import cli_command, output_options
+from detloader.cli.options import cli_command, output_options, pictures
 
 if TYPE_CHECKING:
     from detloader.cli.output import Output
@@ -20,13 +20,30 @@ __all__ = ["command"]
 @click.argument("runs", metavar="RUN_B...", nargs=-1, required=True)
 @click.option("--verify", is_flag=True, help="Read and prove every block, not headers alone.")
 @click.option(
+    "--first", is_flag=True, help="Find the first difference only; count and ask nothing else."
+)
+@click.option(
     "--equivalence",
     type=click.Choice([rule.value for rule in Equivalence]),
     help="How alike the runs have to be; identical or equivalent by default.",
 )
+@click.option(
+    "--id-map",
+    metavar="FILE",
+    help="Names of the records in RUN_A and in the others: columns a and b, or the first two.",
+)
+@pictures
 @output_options
 def command(
-    *, baseline: str, runs: tuple[str, ...], verify: bool, equivalence: str | None, output: Output
+    *,
+    baseline: str,
+    runs: tuple[str, ...],
+    verify: bool,
+    first: bool,
+    equivalence: str | None,
+    id_map: str | None,
+    pictures: bool,
+    output: Output,
 ) -> None:
     """Compare runs with RUN_A, and say why they differ.
 
@@ -44,5 +61,8 @@ def command(
         ignore=output.ignore,
         equivalence=rule,
         verify=verify,
+        id_map=id_map,
+        pictures=pictures or (output.has_pictures and not first),
+        first=first,
     )
     output.give(acceptance.with_acceptances(result, accepted, today=today()), rule)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from detloader.cli.options import cli_command, output_options
+from detloader.cli.options import cli_command, output_options, pictures
 
 if TYPE_CHECKING:
     from detloader.cli.output import Output
@@ -16,9 +16,17 @@ __all__ = ["command"]
 
 @cli_command("check")
 @click.argument("run", metavar="RUN")
+@pictures
 @output_options
-def command(*, run: str, output: Output) -> None:
+def command(*, run: str, pictures: bool, output: Output) -> None:
     """Ask one run all that a single run can tell."""
     from detloader.audits import check
 
-    output.give(check(run, select=output.select, ignore=output.ignore))
+    output.give(
+        check(
+            run,
+            select=output.select,
+            ignore=output.ignore,
+            pictures=pictures or output.has_pictures,
+        )
+    )

@@ -20,8 +20,15 @@ __all__ = ["command"]
     metavar="NAME=COLUMN",
     help="The log's name of a column, such as record=sample_id.",
 )
+@click.option(
+    "--id-root",
+    metavar="FOLDER",
+    help="Folder of the data where the log was written; IDs below it are kept relative to it.",
+)
 @click.option("-o", "--output", "run", metavar="RUN", required=True, help="Folder to write.")
-def command(*, log: str, meta: str | None, columns: tuple[str, ...], run: str) -> None:
+def command(
+    *, log: str, meta: str | None, columns: tuple[str, ...], id_root: str | None, run: str
+) -> None:
     """Make a run from an order log of another system.
 
     LOG is CSV (.csv), JSON lines (.jsonl, .ndjson) or Parquet (.parquet, .pq), rows in delivery
@@ -33,5 +40,6 @@ def command(*, log: str, meta: str | None, columns: tuple[str, ...], run: str) -
     from detloader.manifest.reader import open_run
     from detloader.reports.plain import plural, printable
 
-    import_log(log, run, meta=meta, columns=split_pairs(columns, "--column"))
+    named = split_pairs(columns, "--column")
+    import_log(log, run, meta=meta, columns=named, id_root=id_root)
     click.echo(printable(f"{run}: {plural(open_run(run).rows, 'row')}"))

@@ -15,7 +15,7 @@ from detloader.reports import formats
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["cli_command", "limit", "output_options"]
+__all__ = ["cli_command", "limit", "output_options", "pictures", "report_options"]
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
@@ -39,16 +39,35 @@ def limit(function: _Function) -> _Function:
     )(function)
 
 
+def pictures(function: _Function) -> _Function:
+    """Offer `--pictures`."""
+    return click.option(
+        "--pictures",
+        is_flag=True,
+        help="Put into the result what pictures are drawn from; --html does it by itself.",
+    )(function)
+
+
 def output_options(function: Callable[..., None]) -> Callable[..., None]:
     """Offer what to ask and how to answer; the function gets all of it as one `output`."""
+    return _with_output(function, [*_answers(), *_questions()])
 
+
+def report_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Offer how to answer, where nothing is asked any more."""
+    return _with_output(function, _answers())
+
+
+def _with_output(
+    function: Callable[..., None], options: list[Callable[[Any], Any]]
+) -> Callable[..., None]:
     @functools.wraps(function)
     def wrapped(**arguments: Any) -> None:
-        chosen = {name: arguments.pop(name) for name in Output.OPTIONS}
+        chosen = {name: arguments.pop(name, unasked) for name, unasked in Output.OPTIONS.items()}
         files = {name: arguments.pop(name) for name in formats()}
         function(output=Output.chosen(files, **chosen), **arguments)
 
-    for option in (*_choices(), limit, *_destinations()):
+    for option in (*options, limit, *_destinations()):
         wrapped = option(wrapped)
     return wrapped
 
@@ -69,10 +88,15 @@ def _remember_debug(context: click.Context, _option: click.Parameter, value: boo
         context.meta[DEBUG] = True
 
 
-def _choices() -> list[Callable[[_Function], _Function]]:
+def _answers() -> list[Callable[[_Function], _Function]]:
     return [
         click.option("--no-color", is_flag=True, help="No colours; NO_COLOR does the same."),
         click.option("--quiet", is_flag=True, help="One line on the terminal."),
+    ]
+
+
+def _questions() -> list[Callable[[_Function], _Function]]:
+    return [
         click.option(
             "--fail-on",
             type=click.Choice([severity.value for severity in Severity]),

@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import click
 
@@ -43,7 +43,18 @@ class Output:
         color: whether the terminal gets colours.
     """
 
-    OPTIONS: ClassVar = ("select", "ignore", "fail_on", "limit", "quiet", "no_color")
+    OPTIONS: ClassVar[Mapping[str, Any]] = {
+        "select": (),
+        "ignore": (),
+        "fail_on": None,
+        "limit": None,
+        "quiet": False,
+        "no_color": False,
+    }
+    """Options that every command may have, and what holds where it has them not."""
+
+    PICTURED: ClassVar = "html"
+    """The format that shows pictures."""
 
     files: Mapping[str, Path]
     terminal: str | None
@@ -86,6 +97,11 @@ class Output:
             color=not no_color and wants_color(),
         )
 
+    @property
+    def has_pictures(self) -> bool:
+        """Tell whether one of the reports shows pictures."""
+        return self.PICTURED in self.files or self.terminal == self.PICTURED
+
     def give(self, result: Result, rule: Equivalence | None = None) -> NoReturn:
         """Write all reports and leave the command with the status of the result.
 
@@ -93,6 +109,11 @@ class Output:
             result: what came out.
             rule: the equivalence that was asked for.
         """
+        self.write(result)
+        raise click.exceptions.Exit(status_of(result, self.fail_on, rule))
+
+    def write(self, result: Result) -> None:
+        """Write all reports."""
         texts = {
             path: reports.render(name, result, limit=self.limit, color=False)
             for name, path in self.files.items()
@@ -104,7 +125,6 @@ class Output:
         else:
             text = reports.render(self.terminal, result, limit=self.limit, color=self.color)
             click.echo(text, nl=False)
-        raise click.exceptions.Exit(status_of(result, self.fail_on, rule))
 
 
 def wants_color() -> bool:

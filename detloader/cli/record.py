@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal, NoReturn
 
 import click
 
@@ -15,6 +15,7 @@ __all__ = ["command"]
 
 @cli_command("record")
 @click.argument("factory", metavar="MODULE:FACTORY")
+@click.argument("rest", metavar="[-- PROGRAM ARGS...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("-o", "--output", "run", metavar="RUN", required=True, help="Folder to write.")
 @click.option(
     "-p",
@@ -38,22 +39,71 @@ __all__ = ["command"]
     help="How much of each row is kept: nothing but digests, IDs, or all.",
 )
 @click.option("--ids", metavar="KEY", help="Key of each element that holds its record's ID.")
+@click.option(
+    "--verify",
+    type=click.FloatRange(min=0, min_open=True, max=1),
+    metavar="SHARE",
+    help="Then make this share of the records again, each alone, and compare.",
+)
 @click.option("--batched", is_flag=True, help="An element is a batch, and not one record.")
+@click.option(
+    "--id-root",
+    metavar="FOLDER",
+    help="Folder of the data on this machine; IDs below it are kept relative to it.",
+)
+@click.option(
+    "--content",
+    type=click.Choice(["float16", "float32"]),
+    help="Round floats to this type before content is digested.",
+)
+@click.option(
+    "--decimals",
+    type=click.IntRange(0, 15),
+    metavar="N",
+    help="Round floats to N digits after the point before content is digested.",
+)
 def command(
     *,
     factory: str,
+    rest: tuple[str, ...],
     run: str,
     parameters: tuple[str, ...],
     batches: int | None,
     level: Literal["digest", "order", "full"],
     ids: str | None,
     batched: bool,
+    id_root: str | None,
+    content: str | None,
+    decimals: int | None,
+    verify: float | None,
 ) -> None:
-    """Build a loader, run it once, and record what it delivers.
+    """Build a loader, run it once, and record what it delivers; or record a program's loaders.
 
     The factory is called with the parameters; the current folder is importable. A loader that
     fails is status 2, and so is a row that could not be recorded: the run keeps what came before.
+    A record that comes out otherwise when it is made again is status 1.
+
+    `detloader record -o RUN -- PROGRAM ARGS...` runs a program instead, with no change to its
+    code: every loader of Torch, TensorFlow or Grain that it iterates is a stream of the run,
+    named by the line that made it (train.py:41) or by `detloader.name(loader, "train")`. Output,
+    signals and exit status are the program's.
     """
+    options: dict[str, Any] = {
+        "level": level,
+        "id_root": id_root,
+        "content": content,
+        "decimals": decimals,
+    }
+    if content is not None and decimals is not None:
+        raise click.UsageError("--content and --decimals are two roundings: choose one")
+    if ":" not in factory:
+        _become((factory, *rest), run, options, parameters or batches or ids or batched or verify)
+    if rest:
+        raise click.UsageError(f"{factory} takes no arguments of its own: give them with -p")
+
+    import msgspec
+
+    from detloader.cli import spot
     from detloader.cli.losses import Losses
     from detloader.manifest.reader import open_run
     from detloader.recipe import build_loader, parse_value
@@ -61,17 +111,33 @@ def command(
     from detloader.reports.plain import plural, printable
 
     arguments = {k: parse_value(v) for k, v in split_pairs(parameters, "-p").items()}
-    loader, recipe = build_loader(factory, arguments)
+    loader, built = build_loader(factory, arguments)
+    if verify is not None:
+        spot.require_alone(loader, factory)
+    recipe = msgspec.structs.replace(built, elements=batches or msgspec.UNSET)
     with (
         Losses() as losses,
-        record(
-            loader, run, level=level, ids=ids, batched=batched or None, recipe=recipe
-        ) as recorded,
+        record(loader, run, ids=ids, batched=batched or None, recipe=recipe, **options) as recorded,
     ):
         _run(recorded, batches, f"{factory}, recorded in {run},")
     opened = open_run(run)
     click.echo(printable(f"{run}: {plural(opened.rows, 'row')}"))
     losses.refuse(opened)
+    if verify is not None:
+        spot.verify(loader, opened, verify)
+
+
+def _become(program: tuple[str, ...], run: str, options: dict[str, Any], more: object) -> NoReturn:
+    from detloader.program.launch import launch
+
+    if more:
+        message = "-p, --batches, --ids, --batched and --verify go with a factory, MODULE:FACTORY"
+        raise click.UsageError(message)
+    if (root := options["id_root"]) is not None:
+        from detloader.manifest.relative import IdRoot
+
+        IdRoot(root)  # told now, and not by each loader of the program
+    launch(run, program, options)
 
 
 def _run(loader: Iterable[object], batches: int | None, name: str) -> None:

@@ -43,6 +43,7 @@ class Outcome:
         new: the run of `to_grain` in one process, the baseline.
         new_workers: the run of `to_grain` with two worker processes.
         result_file: the result, as JSON.
+        page: the result, as HTML.
         result: `new` compared with `old` and with `new_workers`.
     """
 
@@ -50,6 +51,7 @@ class Outcome:
     new: Path
     new_workers: Path
     result_file: Path
+    page: Path
     result: Result
 
 
@@ -89,11 +91,17 @@ def _run(folder: Path) -> Outcome:
             workers=workers,
         )
         _deliver(loader, run, ids=order, workers=workers)
-    result = audit(new, old, new_workers)
-    result_file = folder / "result.json"
-    write_atomically(result_file, render("json", result).encode())
+    result = audit(new, old, new_workers, pictures=True)
+    result_file, page = folder / "result.json", folder / "report.html"
+    for format_, file in (("json", result_file), ("html", page)):
+        write_atomically(file, render(format_, result).encode())
     return Outcome(
-        old=old, new=new, new_workers=new_workers, result_file=result_file, result=result
+        old=old,
+        new=new,
+        new_workers=new_workers,
+        result_file=result_file,
+        page=page,
+        result=result,
     )
 
 

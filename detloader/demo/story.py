@@ -39,6 +39,7 @@ def tell(outcome: Outcome, *, color: bool = False) -> str:
             f"$ detloader audit {outcome.new} {outcome.new_workers}",
             render("text", against_workers, color=color),
             wrap(f"The runs lie in {outcome.old.parent}, the result in {outcome.result_file}."),
+            wrap(f"The same with pictures: {outcome.page}"),
             f"Next: detloader show {outcome.old}",
         ]
     )

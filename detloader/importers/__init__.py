@@ -24,13 +24,14 @@ from detloader.importers.columns import type_columns
 from detloader.importers.format import LogFormat
 from detloader.importers.meta import read_meta
 from detloader.importers.names import rename_columns
+from detloader.manifest.relative import IdRoot
 from detloader.manifest.schema import Declared, Environment
 from detloader.manifest.writer import RankWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["formats", "import_log"]
+__all__ = ["formats", "import_log", "read_log"]
 
 T = TypeVar("T")
 
@@ -41,6 +42,7 @@ def import_log(
     *,
     meta: str | os.PathLike[str] | None = None,
     columns: Mapping[str, str] | None = None,
+    id_root: str | os.PathLike[str] | None = None,
 ) -> None:
     """Write a run from an order log: rows in delivery order, with at least `record`.
 
@@ -53,19 +55,25 @@ def import_log(
         meta: JSON file with what the run declared.
         columns: columns of the run whose name in the log is another, such as
             {"record": "sample_id"}.
+        id_root: folder of the data on the machine that wrote the log: record IDs that are
+            paths below it are kept relative to it.
 
     Raises:
-        LogError: if the log or what it declares cannot be used.
+        LogError: if the log or what it declares cannot be used, or no ID lies below the root.
+        UsageError: if `id_root` is no folder's name.
         RunExistsError: if there is something in the way.
         RunError: if the run cannot be written.
     """
     target = Path(run)
     if target.exists() or target.is_symlink():
         raise RunExistsError(f"{target} exists: import into another folder, or remove it first")
+    root = None if id_root is None else IdRoot(id_root)
     declared = Declared() if meta is None else read_meta(Path(meta))
-    parts = _parts(_rows(Path(log), columns or {}))
+    rows = _rows(Path(log), columns or {})
+    if root is not None and len(rows) and root.apply(rows) == rows:
+        raise LogError(f"{log} has no record ID below {root}: check the folder's name")
     try:
-        _write_whole(target, parts, declared)
+        _write_whole(target, _parts(rows), declared, root)
     except RunError:
         raise
     except OSError as error:
@@ -94,15 +102,24 @@ def _find_format(log: Path) -> LogFormat:
     raise LogError(f"{log} is of no known format: the endings are {endings}")
 
 
-def _rows(log: Path, columns: Mapping[str, str]) -> pa.Table:
-    """Return the log's rows, with the names and types of a run."""
+def read_log(log: Path) -> tuple[pa.Table, LogFormat]:
+    """Return the columns of a log as its format's reader gives them, and that format.
+
+    Raises:
+        LogError: if there is no such file, or it cannot be read.
+    """
     if not log.exists():
         raise LogError(f"{log} is no file: name the log to import")
     try:
         log_format = _find_format(log)
-        raw = log_format.read(log)
+        return log_format.read(log), log_format
     except OSError as error:
         raise LogError(f"{log} cannot be read: {error.strerror or error}") from error
+
+
+def _rows(log: Path, columns: Mapping[str, str]) -> pa.Table:
+    """Return the log's rows, with the names and types of a run."""
+    raw, log_format = read_log(log)
     named = rename_columns(log, raw, columns)
     try:
         return type_columns(named, log_format)
@@ -145,19 +162,21 @@ def _groups(rows: pa.Table, column: str, default: T) -> list[tuple[T, pa.Table]]
     ]
 
 
-def _write_whole(target: Path, parts: Iterable[_Part], declared: Declared) -> None:
+def _write_whole(
+    target: Path, parts: Iterable[_Part], declared: Declared, root: IdRoot | None
+) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     # Beside the target, so that renaming is one step within one file system.
     scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
         for part in parts:
-            _write(scratch / "run", part, declared)
+            _write(scratch / "run", part, declared, root)
         _put(scratch / "run", target)
     finally:
         shutil.rmtree(scratch)
 
 
-def _write(run: Path, part: _Part, declared: Declared) -> None:
+def _write(run: Path, part: _Part, declared: Declared, root: IdRoot | None) -> None:
     with RankWriter(
         run,
         stream=part.stream,
@@ -165,6 +184,7 @@ def _write(run: Path, part: _Part, declared: Declared) -> None:
         ranks=part.ranks,
         declared=declared,
         environment=Environment(),
+        id_root=root,
     ) as writer:
         writer.append(part.rows)
 

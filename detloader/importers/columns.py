@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Values: TypeAlias = pa.ChunkedArray[Any]
 
-__all__ = ["type_columns"]
+__all__ = ["as_integers", "type_columns"]
 
 _DIGESTS = frozenset({"draws", "content", "raw"})
 _IDS = frozenset({"record", "asked", "split", "mixture"})
@@ -102,7 +102,7 @@ def _digests(column: _Column) -> Values:
             f"column {column.name} is of type {kind}, in which digests lose digits: "
             "write them as uint64 or as text"
         )
-    numbers = _as_integers(column.values, pa.uint64())
+    numbers = as_integers(column.values, pa.uint64())
     return column.values.cast(pa.string()) if numbers is None else numbers
 
 
@@ -117,7 +117,7 @@ def _ids(column: _Column) -> Values:
     is_text = pa.types.is_string(kind)
     if is_text and not column.log_format.is_text:
         return column.values
-    numbers = _as_integers(column.values, pa.int64()) if _is_text_or_integer(kind) else None
+    numbers = as_integers(column.values, pa.int64()) if _is_text_or_integer(kind) else None
     if numbers is None and not is_text:
         raise LogError(
             f"column {column.name} is of type {kind}: write IDs as integers below 2**63, or as text"
@@ -126,14 +126,14 @@ def _ids(column: _Column) -> Values:
 
 
 def _whole_numbers(column: _Column) -> Values:
-    numbers = _as_integers(column.values, pa.int64())
+    numbers = as_integers(column.values, pa.int64())
     if numbers is not None:
         _refuse_negative_rank(column, numbers)
         return numbers
     place = next(
         place
         for place in range(len(column.values))
-        if _as_integers(column.values.slice(place, 1), pa.int64()) is None
+        if as_integers(column.values.slice(place, 1), pa.int64()) is None
     )
     value = column.values[place].as_py()
     raise LogError(
@@ -175,7 +175,7 @@ def _any(column: _Column) -> Values:
 
 def _inferred(texts: Values) -> Values:
     """Return text as integers, floats or booleans where that holds for every value."""
-    numbers = _as_integers(texts, pa.int64())
+    numbers = as_integers(texts, pa.int64())
     if numbers is not None:
         return numbers
     if _all_match(texts, r"^([tT]rue|[fF]alse)$"):
@@ -185,7 +185,7 @@ def _inferred(texts: Values) -> Values:
     return texts.cast(pa.float64()) if _all_match(texts, _NUMBER) and not too_long else texts
 
 
-def _as_integers(values: Values, kind: pa.DataType) -> Values | None:
+def as_integers(values: Values, kind: pa.DataType) -> Values | None:
     """Return the values as integers, or None where one of them is none or is out of range."""
     if pa.types.is_string(values.type) and not _all_match(values, _INTEGER):
         return None

@@ -81,15 +81,16 @@ def _each_digest(columns: Sequence[tuple[Path, Column]], rows: int) -> NDArray[n
 def _row_digests(columns: Sequence[NDArray[np.uint8]], rows: int, seed: int) -> NDArray[np.uint64]:
     found: Iterator[int]
     if len(columns) > 1 and sum(column.shape[1] for column in columns) > _JOINED_ROW:
-        found = (_hash(row, seed) for row in zip(*columns, strict=True))
+        state = xxhash.xxh3_64(seed=seed)  # once, for it takes longer than a row
+        found = (_hash(row, state) for row in zip(*columns, strict=True))
     else:
         joined = columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
         found = map(xxhash.xxh3_64_intdigest, joined, itertools.repeat(seed))
     return np.fromiter(found, np.uint64, rows)
 
 
-def _hash(pieces: Iterable[Any], seed: int) -> int:
-    state = xxhash.xxh3_64(seed=seed)
+def _hash(pieces: Iterable[Any], state: xxhash.xxh3_64) -> int:
+    state.reset()
     for piece in pieces:
         state.update(piece)
     return state.intdigest()
@@ -97,7 +98,7 @@ def _hash(pieces: Iterable[Any], seed: int) -> int:
 
 def _digest(leaves: Sequence[tuple[Path, Value]]) -> int:
     seed = schema_seed(tuple([(path, _type_name(leaf), np.shape(leaf)) for path, leaf in leaves]))
-    return _hash([_leaf_bytes(leaf) for _, leaf in leaves], seed)
+    return _hash([_leaf_bytes(leaf) for _, leaf in leaves], xxhash.xxh3_64(seed=seed))
 
 
 @functools.lru_cache(256)

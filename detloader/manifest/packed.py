@@ -16,6 +16,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from detloader.manifest.content import batch_digests, schema_seed
+from detloader.manifest.rounding import Rounding
 
 __all__ = ["BatchDigester"]
 
@@ -29,7 +30,9 @@ _NUMBERS = frozenset("?bBhHiIqQefdFD")
 class BatchDigester:
     """Gives what `batch_digests` gives; one thread at a time may use it."""
 
-    def __init__(self) -> None:
+    def __init__(self, rounding: Rounding | None = None) -> None:
+        """Say what is done to floats before; None for nothing."""
+        self._rounding = rounding
         self._rows: _PackedRows | None = None
 
     def __call__(self, batch: Any) -> NDArray[np.uint64]:
@@ -38,6 +41,8 @@ class BatchDigester:
         Raises:
             UndigestibleError: see `batch_digests`.
         """
+        if self._rounding is not None:
+            batch = self._rounding(batch)
         if self._rows is None or not self._rows.fits(batch):
             self._rows = _PackedRows.of(batch)
         return batch_digests(batch) if self._rows is None else self._rows.digest(batch)

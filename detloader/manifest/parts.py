@@ -70,13 +70,14 @@ def read_part(
 
 
 def _read_groups(part: pq.ParquetFile, columns: list[str] | None, rows: range | None) -> pa.Table:
+    threads = columns is None or len(columns) > 1
     if rows is None:
-        return part.read(columns)
+        return part.read(columns, use_threads=threads)
     metadata = part.metadata
     counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
     ends = list(accumulate(counts))
     first, last = bisect_right(ends, rows.start), bisect_left(ends, rows.stop)
-    found = part.read_row_groups([*range(first, last + 1)], columns)
+    found = part.read_row_groups([*range(first, last + 1)], columns, use_threads=threads)
     return found.slice(rows.start - (ends[first] - counts[first]), len(rows))
 
 

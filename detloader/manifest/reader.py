@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from detloader.errors import DamageError, RunError, RunNotFoundError
 from detloader.manifest.canonical import decode_header
@@ -99,6 +99,11 @@ class Stream:
         return self.ranks[0].header.recipe
 
     @property
+    def roundings(self) -> frozenset[str | None]:
+        """What was done to floats before content was digested; one for all ranks, or it differs."""
+        return frozenset(rank.header.rounding or None for rank in self.ranks)
+
+    @property
     def level(self) -> Level:
         """How much of each row every rank kept."""
         return min((rank.header.level for rank in self.ranks), key=list(Level).index)
@@ -116,7 +121,21 @@ class Stream:
     @property
     def complete(self) -> bool:
         """Whether every rank is there, was sealed, lost nothing, and was declared whole."""
-        return self.missing_ranks == 0 and all(rank.complete for rank in self.ranks)
+        every_rank = len(self.ranks) >= self.ranks_told
+        return every_rank and all(rank.complete for rank in self.ranks)
+
+    @property
+    def ranks_told(self) -> int:
+        """How many ranks the run had, as its launcher, log, numbers or declaration tell.
+
+        Ranks count from 0. Of a run that names no rank but 0 its declaration alone tells
+        nothing: one log may hold the rows of all.
+        """
+        numbers = [rank.header.rank for rank in self.ranks]
+        told = [rank.header.ranks or 0 for rank in self.ranks]
+        if numbers != [0]:
+            told.append(self.declared.world_size or 0)
+        return max(*told, max(numbers) + 1)
 
     @property
     def missing_ranks(self) -> int:
@@ -160,6 +179,20 @@ class Stream:
 
         return read_stream(self, columns)
 
+    def to_pandas(self, columns: Sequence[str] | None = None) -> Any:
+        """Give the rows of all ranks as a `pandas.DataFrame`; digests are exact, as `UInt64`.
+
+        Rows and columns are those of `table`. Whole numbers and flags have nullable types.
+
+        Raises:
+            RunError: the run has level `digest`, so its rows were not kept.
+            DamageError: a file is missing, unreadable or of the wrong length.
+            MissingExtraError: pandas is not installed.
+        """
+        from detloader.manifest.frames import to_frame
+
+        return to_frame(self.table(columns))
+
 
 @dataclass(frozen=True)
 class Run:
@@ -182,6 +215,20 @@ class Run:
     def complete(self) -> bool:
         """Whether every stream is."""
         return all(stream.complete for stream in self.streams.values())
+
+    def to_pandas(self) -> Any:
+        """Give the rows of all streams as a `pandas.DataFrame`, `stream` being its first column.
+
+        What one stream records and another does not is missing in the other's rows.
+
+        Raises:
+            RunError: the run has level `digest`, so its rows were not kept.
+            DamageError: a file is missing, unreadable or of the wrong length.
+            MissingExtraError: pandas is not installed.
+        """
+        from detloader.manifest.frames import stacked
+
+        return stacked({name: stream.to_pandas() for name, stream in self.streams.items()})
 
     @functools.cached_property
     def fingerprint(self) -> str | None:

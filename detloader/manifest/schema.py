@@ -166,11 +166,22 @@ class Environment(_Part, frozen=True, kw_only=True):
 
 
 class Recipe(_Part, frozen=True, kw_only=True):
-    """How to build the loader again: a factory, its arguments, and a digest of its source."""
+    """How to build the loader again: a factory, its arguments, and a digest of its source.
+
+    Attributes:
+        ids: key of each element that holds its record's ID, as `record` was told.
+        batched: whether an element is a batch, as `record` was told.
+        id_root: the folder that `record` was told, where it lies below the working folder.
+        elements: elements that were taken, where the run was not to reach the loader's end.
+    """
 
     factory: str
     arguments: dict[str, JsonValue] = {}
     source_sha256: str | None = None
+    ids: str | Unset = _UNSET
+    batched: bool | Unset = _UNSET
+    id_root: str | Unset = _UNSET
+    elements: _Positive | Unset = _UNSET
 
 
 class Seen(_Part, frozen=True, kw_only=True):
@@ -217,6 +228,10 @@ class Header(_Part, frozen=True, kw_only=True):
     Attributes:
         ranks: how many ranks the run has, as its launcher or its log told; None where
             nobody did.
+        relative_ids: whether record IDs that are paths below some root, which is not kept,
+            stand relative to it.
+        rounding: what was done to floats before `content` was digested: "float16", "float32"
+            or "decimals:N"; nothing where it is not there.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -227,6 +242,8 @@ class Header(_Part, frozen=True, kw_only=True):
     level: Level
     state: Literal["open", "complete"]
     recipe: Recipe | None = None
+    relative_ids: bool | Unset = _UNSET
+    rounding: str | Unset = _UNSET
     declared: Declared
     environment: Environment
     seen: Seen

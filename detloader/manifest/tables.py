@@ -143,8 +143,9 @@ def read_numbers(
     count = count if rows is None else len(range(count)[rows.start : rows.stop])
     values = np.empty(count, numpy_type(schema.field(name).type))
     absent, start = None, 0
-    for part in (part for rank in ranks for part in _parts(rank, schema, rows)):
-        found, nulls = to_numpy(part[name].combine_chunks())
+    parts = (part for rank in ranks for part in _parts(rank, schema, rows))
+    for chunk in (chunk for part in parts for chunk in part[name].chunks):
+        found, nulls = to_numpy(chunk)
         some = slice(start, start + len(found))
         values[some] = found
         if nulls is not None:

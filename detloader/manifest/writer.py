@@ -51,6 +51,9 @@ from detloader.manifest.schema import (
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from detloader.manifest.relative import IdRoot
+    from detloader.manifest.rounding import Rounding
+
 __all__ = ["PART_ROWS", "RankWriter"]
 
 PART_ROWS = 4 * BLOCK_ROWS
@@ -67,6 +70,8 @@ class RankWriter:
     Attributes:
         folder: the rank's folder.
         rows: rows appended so far; after an error, those that were taken.
+        id_root: folder that record IDs are told relative to.
+        below_root: whether an ID lay below it.
     """
 
     def __init__(
@@ -81,8 +86,23 @@ class RankWriter:
         environment: Environment,
         recipe: Recipe | None = None,
         run_id: str | None = None,
+        id_root: IdRoot | None = None,
+        rounding: Rounding | None = None,
     ) -> None:
         """Create the folder and an open manifest in it, or leave all as it was.
+
+        Args:
+            run: folder of the run.
+            stream: name of the loader.
+            rank: which of the data-parallel processes this is.
+            ranks: how many there are; None where nobody says.
+            level: how much of each row is kept.
+            declared: what the run is meant to be.
+            environment: what it runs on.
+            recipe: how the loader was made.
+            run_id: what all ranks have in common; by default as the environment says.
+            id_root: folder that record IDs are told relative to; None leaves them.
+            rounding: what whoever digests content has done to floats before.
 
         Raises:
             RunExistsError: that rank of that stream is recorded, or being recorded, or
@@ -102,10 +122,14 @@ class RankWriter:
             level=level,
             state="open",
             recipe=recipe,
+            relative_ids=msgspec.UNSET if id_root is None else True,
+            rounding=msgspec.UNSET if rounding is None else rounding.name,
             declared=declared,
             environment=environment,
             seen=Seen(),
         )
+        self.id_root = id_root
+        self.below_root = False
         self._claim = Claim(self.folder)
         self._journal: Journal | None = None
         self._types: dict[str, ColumnType] = {}
@@ -136,6 +160,9 @@ class RankWriter:
             message = f"the columns changed from {self._types} to {types}"
             raise UsageError(message)
         rows = rows.select(list(self._types)).cast(self._arrow_schema())
+        if self.id_root is not None:
+            as_told, rows = rows, self.id_root.apply(rows)
+            self.below_root |= rows != as_told
         while len(rows):
             if self.rows - self._sealed_rows == PART_ROWS:
                 self._seal_part()

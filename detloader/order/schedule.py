@@ -2,14 +2,16 @@
 
 Both take the names, parameters and draws of helia-edge's generators, so that a
 seeded experiment keeps its schedule. By default they draw from the global
-`random` module, as published; with a generator of their own, nothing else that
-draws from the global one can change their order.
+`random` module, as published; with a `seed` or a generator of their own, nothing
+else that draws from the global one can change their order.
 """
 
 from __future__ import annotations
 
 import math
 import random
+import struct
+import sys
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeVar
 
@@ -28,6 +30,7 @@ def random_id_generator(
     weights: Sequence[float] | None = None,
     *,
     rng: random.Random | None = None,
+    seed: int | None = None,
 ) -> Iterator[T]:
     """Draw IDs with replacement, without end.
 
@@ -40,14 +43,17 @@ def random_id_generator(
         weights: one for each ID, finite and not negative, with a finite sum above
             zero. None draws uniformly.
         rng: what to draw with; None is the global `random`.
+        seed: stands for `rng=random.Random(seed)`, a new one for each call: a dataset that
+            calls its generator for each pass repeats its draws, where one `rng` goes on.
 
     Returns:
         An endless iterator; with no IDs its first `next` raises IndexError.
 
     Raises:
-        UsageError: the weights are not as said. Raised by this call, not by the
-            first `next` as in the published generator.
+        UsageError: the weights are not as said, or both `rng` and `seed` are given. Raised
+            by this call, not by the first `next` as in the published generator.
     """
+    rng = _chosen(rng, seed)
     if weights is None:
         return _uniform_draws(ids, rng)
     return _weighted_draws(ids, _cumulative(weights, len(ids)), rng)
@@ -59,8 +65,9 @@ def uniform_id_generator(
     shuffle: bool = True,  # noqa: FBT001, FBT002 - the published parameter
     *,
     rng: random.Random | None = None,
+    seed: int | None = None,
 ) -> Iterator[T]:
-    """Yield every ID once a cycle.
+    """Return an iterator over every ID once a cycle.
 
     Args:
         ids: a list. With `shuffle` it is shuffled in place before each cycle, so
@@ -70,10 +77,26 @@ def uniform_id_generator(
             the same, where the published generator would loop for ever.
         shuffle: take a new order for each cycle.
         rng: what to shuffle with; None is the global `random`.
+        seed: stands for `rng=random.Random(seed)`, a new one for each call: a dataset that
+            calls its generator for each pass repeats its order, where one `rng` goes on.
 
-    Yields:
-        The IDs.
+    Raises:
+        UsageError: both `rng` and `seed` are given.
     """
+    return _cycles(ids, _chosen(rng, seed), repeat=repeat, shuffle=shuffle)
+
+
+def _chosen(rng: random.Random | None, seed: int | None) -> random.Random | None:
+    if seed is None:
+        return rng
+    if rng is not None:
+        raise UsageError("give rng or seed, not both: seed stands for a generator of its own")
+    return random.Random(seed)  # noqa: S311 - an order, not a secret
+
+
+def _cycles(
+    ids: MutableSequence[T], rng: random.Random | None, *, repeat: bool, shuffle: bool
+) -> Iterator[T]:
     reorder = random.shuffle if rng is None else rng.shuffle
     while True:
         if shuffle:
@@ -90,6 +113,10 @@ def _cumulative(weights: Sequence[float], count: int) -> list[float]:
     for place, weight in enumerate(weights):
         if not math.isfinite(weight) or weight < 0:
             raise UsageError(f"weights[{place}] is {weight}; give finite values of 0 or more")
+    if max(weights, default=1) < sys.float_info.min:
+        # TensorFlow runs generators in threads that take numbers so small for zero. Their bits,
+        # as an integer, are as many times the smallest number.
+        weights = [int.from_bytes(struct.pack("<d", abs(weight)), "little") for weight in weights]
     sums = list(accumulate(map(float, weights), initial=0.0))[1:]
     total = sums[-1] if sums else 0.0
     if not 0 < total < math.inf:

@@ -94,6 +94,27 @@ def test_a_permutation_is_reordered_exactly_where_it_differs(data: st.DataObject
 def test_what_one_run_lacks_the_other_has_besides(data: st.DataObject) -> None:
     a, b = data.draw(runs()), data.draw(runs())
     a["record"], b["record"] = ([str(name) for name in rows["record"]] for rows in (a, b))
+
+    assert_mirrored(a, b)
+
+
+def test_what_is_lacking_does_not_hang_on_which_alignment_was_taken() -> None:
+    a: Rows = {"record": [0, 0, 0, 1]}
+    b: Rows = {"record": [1, 0, 1, 0]}
+
+    assert counts_of(compare(a, b)).substituted == 1
+    assert_mirrored(a, b)
+
+
+def test_a_record_that_is_lost_once_is_substituted_in_one_of_its_places() -> None:
+    a: Rows = {"record": [7, 7, 7, 8, 9]}
+    b: Rows = {"record": [1, 2, 8, 7, 7]}
+
+    assert counts_of(compare(a, b)) == Counts(moved=1, missing=1, extra=1, substituted=1)
+    assert_mirrored(a, b)
+
+
+def assert_mirrored(a: Rows, b: Rows) -> None:
     there, back = counts_of(compare(a, b)), counts_of(compare(b, a))
 
     assert there.moved == back.moved

@@ -239,3 +239,26 @@ def test_the_cause_is_told_with_the_rows_that_the_formula_explains(tmp_path: Pat
     assert cause.evidence["formula"] == "b = drop_head(a, 5)"
     assert cause.evidence["explained_rows"] == cause.evidence["rows"] == 55
     assert cause.evidence["ties"] == []
+
+
+@pytest.mark.parametrize("formula", ["shards", "slices"])
+@pytest.mark.parametrize("batch", [2, 4])
+def test_rows_that_were_dealt_to_ranks_are_named_so(
+    formula: str, batch: int, tmp_path: Path
+) -> None:
+    a: dict[str, list[int]] = {"epoch": [], "batch": [], "record": []}
+    b: dict[str, list[int]] = {"epoch": [], "batch": [], "rank": [], "record": []}
+    for epoch in range(2):
+        order = np.random.default_rng(epoch).permutation(26)
+        a["epoch"] += [epoch] * 26
+        a["record"] += order.tolist()
+        a["batch"] += [place // 9 for place in range(26)]
+        slices = np.array_split(order, 3)
+        for rank in range(3):
+            share = (slices[rank] if formula == "slices" else order[rank::3]).tolist()
+            b["epoch"] += [epoch] * len(share)
+            b["batch"] += [place // batch for place in range(len(share))]
+            b["rank"] += [rank] * len(share)
+            b["record"] += share
+
+    assert f"b = {formula}(a, 3) explains all 52 rows" in (audit_rows(tmp_path, a, b).reason or "")

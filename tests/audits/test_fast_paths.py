@@ -6,6 +6,7 @@ from bisect import bisect_left
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -14,12 +15,23 @@ from hypothesis import strategies as st
 
 from detloader.audits import audit
 from detloader.audits.alignment import align
-from detloader.audits.first import first_difference_of
 from detloader.audits.increasing import longest_increasing
-from detloader.errors import DamageError
-from detloader.findings import FirstDifference
-from detloader.manifest.reader import open_run
-from detloader.manifest.schema import BLOCK_ROWS
+from detloader.audits.integers import (
+    are_distinct,
+    ascends,
+    contains,
+    distinct,
+    first_rows,
+    lacking,
+    overlap,
+    repeated,
+    span,
+    tally,
+)
+from detloader.audits.rule import rule_names
+from detloader.errors import DamageError, UsageError
+from detloader.findings import FirstDifference, Verdict
+from detloader.manifest.schema import BLOCK_ROWS, Level
 from tests.support.results import first_of
 from tests.support.runs import write_run
 
@@ -91,8 +103,58 @@ def test_values_that_are_taken_in_blocks_make_as_many_piles(
 
 
 def first_by_blocks(a: Path, b: Path) -> FirstDifference | None:
-    run_a, run_b = open_run(a), open_run(b)
-    return first_difference_of(run_a.path, run_a.streams["main"], run_b.path, run_b.streams["main"])
+    found = audit(a, b, first=True).first_difference
+    assert not isinstance(found, msgspec.UnsetType)
+    return found
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    sizes=st.lists(st.sampled_from([1, 7, 70_000, 140_000]), min_size=1, max_size=5),
+    low=st.sampled_from([0, -(10**15)]),
+    step=st.sampled_from([0, 1, 10**6]),
+)
+@settings(max_examples=12, deadline=None)
+def test_epochs_that_take_their_values_side_by_side_make_as_many_piles(
+    seed: int, sizes: list[int], low: int, step: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    start, epochs = low, []
+    for size in sizes:
+        epochs.append(rng.permutation(size) + start)
+        start += size + step
+    values = np.concatenate(epochs)
+
+    assert longest_increasing(values) == piles(values.tolist())
+
+
+@given(pool=keys, values=keys, far=st.sampled_from([1, FAR]))
+@LAWS
+def test_sets_of_integers_are_what_sets_are(pool: list[int], values: list[int], far: int) -> None:
+    pool, values = [key * far for key in pool], [key * far for key in values]
+    one, other = np.array(pool, np.int64), np.array(values, np.int64)
+    all_of_them = sorted(set(values))
+
+    assert distinct(other).tolist() == all_of_them
+    assert [part.tolist() for part in tally(other)] == [
+        all_of_them,
+        [*map(values.count, all_of_them)],
+    ]
+    assert are_distinct(other) == (len(all_of_them) == len(values))
+    assert contains(one, other).tolist() == [value in pool for value in values]
+    assert overlap(one, other) == bool({*pool} & {*values})
+    assert lacking(one, other).tolist() == sorted(set(pool) - set(values))
+    assert repeated(other).tolist() == [values.count(value) > 1 for value in values]
+    assert first_rows(other)(slice(None)).tolist() == [*map(values.index, values)]
+    assert ascends(other) == (values == all_of_them)
+
+
+@given(values=keys)
+@LAWS
+def test_a_span_is_all_integers_from_the_least_to_the_greatest(values: list[int]) -> None:
+    whole = range(min(values, default=0), max(values, default=-1) + 1)
+
+    assert span(np.array(values, np.int64)) == (whole if {*whole} == {*values} else None)
 
 
 def some_rows(size: int) -> dict[str, Any]:
@@ -164,10 +226,68 @@ def test_blocks_that_are_equal_are_not_read(tmp_path: Path) -> None:
         audit(a, b)
 
 
-def spoil_first_block(part: Path) -> None:
-    """Overwrite the pages of a part's first block."""
-    chunk = pq.ParquetFile(part).metadata.row_group(0).column(0)
+def spoil_first_block(part: Path, column: str = "record") -> None:
+    """Overwrite the pages of a column in a part's first block."""
+    group = pq.ParquetFile(part).metadata.row_group(0)
+    chunk = next(
+        chunk
+        for chunk in map(group.column, range(group.num_columns))
+        if chunk.path_in_schema == column
+    )
     data = bytearray(part.read_bytes())
     start = chunk.data_page_offset
     data[start : start + chunk.total_compressed_size] = bytes(chunk.total_compressed_size)
     part.write_bytes(data)
+
+
+def test_what_only_the_first_difference_does_not_tell_is_said_to_be_untold(tmp_path: Path) -> None:
+    a = write_run(tmp_path / "a", {"record": [0, 1, 2, 3]})
+    b = write_run(tmp_path / "b", {"record": [0, 1, 3, 2]})
+    whole, first = audit(a, b), audit(a, b, first=True, ignore=["race"])
+
+    assert first.first_difference == whole.first_difference
+    assert first.verdict is Verdict.CHANGED
+    assert first.reason == "only the first difference was looked for, not its kind or cause"
+    assert first.differences is msgspec.UNSET
+    assert first.findings == []
+    assert {skipped.rule for skipped in first.not_checked} == {*rule_names()} - {"race"}
+    assert {*first.not_checked[0].missing} == {"an audit without --first"}
+
+
+def test_rows_that_are_the_same_have_no_first_difference(tmp_path: Path) -> None:
+    rows = {"record": [0, 1, 2, 3], "batch": [0, 0, 1, 1], "content": [5, 6, 7, 8]}
+    a = write_run(tmp_path / "a", rows)
+    relabelled = write_run(tmp_path / "b", rows | {"batch": [3, 3, 4, 4]})
+    lean = {name: rows | {"content": [5, 6, 7, last]} for name, last in (("c", 8), ("d", 9))}
+    c, d = (write_run(tmp_path / name, lean[name], level=Level.ORDER) for name in lean)
+
+    assert audit(a, relabelled, first=True).verdict is Verdict.IDENTICAL
+    assert audit(c, d, first=True).verdict is Verdict.CHANGED
+    assert audit(c, d, first=True).reason == audit(c, d).reason
+
+
+def test_an_open_run_without_common_ranks_has_no_first_difference(tmp_path: Path) -> None:
+    rows = {"record": [0, 1], "epoch": [0, 0]}
+    a = write_run(tmp_path / "a", rows | {"rank": [0, 0]}, {"world_size": 2}, seal=False)
+    b = write_run(tmp_path / "b", rows | {"rank": [1, 1]}, {"world_size": 2}, seal=False)
+    whole, first = audit(a, b), audit(a, b, first=True)
+
+    assert (first.verdict, first.reason) == (Verdict.INCONCLUSIVE, whole.reason)
+
+
+@pytest.mark.parametrize("more", [{"equivalence": "same-set"}, {"pictures": True}])
+def test_the_first_difference_alone_tells_no_more(tmp_path: Path, more: dict[str, Any]) -> None:
+    a = write_run(tmp_path / "a", {"record": [0, 1]})
+
+    with pytest.raises(UsageError, match="the first difference alone does not give"):
+        audit(a, a, first=True, **more)
+
+
+def test_columns_of_equal_digests_are_read_once(tmp_path: Path) -> None:
+    rows = some_rows(1000)
+    a = write_run(tmp_path / "a", rows)
+    b = write_run(tmp_path / "b", rows | {"record": rows["record"][::-1]})
+    whole = audit(a, b)
+    spoil_first_block(next(b.rglob("*.parquet")), "content")
+
+    assert audit(a, b) == whole

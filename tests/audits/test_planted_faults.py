@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.study.between import BETWEEN
+from tests.study.forms import FORMS, draw_form
 from tests.study.judging import judge, loud
 from tests.study.planting import FAULTS, plant
 from tests.study.sound import PAIRS, draw_loader, draw_pair, hide_some
@@ -47,6 +48,17 @@ def test_sound_loaders_are_clean(
         logs = [draw_loader(rng, hidden=hide_some(rng)).deliver()]
     else:
         logs = [*reversed(draw_pair(rng, kind))]
+    result = judge(tmp_path_factory.mktemp("case") / "runs", *logs)
+
+    assert [finding.message for finding in loud(result)] == []
+
+
+@given(seed=SEEDS, kind=st.sampled_from([*FORMS]))
+@SEARCH
+def test_sound_loaders_of_unusual_forms_are_clean(
+    seed: int, kind: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    logs = draw_form(random.Random(seed), kind)
     result = judge(tmp_path_factory.mktemp("case") / "runs", *logs)
 
     assert [finding.message for finding in loud(result)] == []

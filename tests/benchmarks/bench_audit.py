@@ -9,7 +9,7 @@ the machine, the processor's time says more than the clock's. Where no rules are
 asked, one that costs nothing is: the difference is what the rules cost.
 
 `--huge 100_000_000` writes two runs of that many rows at level order (3 bytes a row each) that
-differ in one row, and looks for it: under 1 s, from two blocks of each.
+differ in one row, and has `audit --first` look for it: under 1 s, from two blocks of each.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from detloader.audits.first import first_difference_of
-from detloader.manifest.reader import open_run
 from detloader.manifest.schema import Declared, Environment, Level
 from detloader.manifest.writer import RankWriter
 
@@ -116,12 +114,11 @@ def find_first(folder: Path, rows: int) -> None:
     record[rows - rows // 3] = -1
     b = write(folder / "huge-b", record, Level.ORDER)
     for _ in range(3):
-        began = time.perf_counter()
-        run_a, run_b = open_run(a), open_run(b)
-        streams = run_a.streams["main"], run_b.streams["main"]
-        found = first_difference_of(run_a.path, streams[0], run_b.path, streams[1])
-        taken = time.perf_counter() - began
-        report(f"first difference of {rows} rows: {taken:.3f} s, {found}")
+        wall, processor, memory, output = cost("audit", a, b, "--first", "--json", "-")
+        report(
+            f"audit --first of {rows} rows: {wall:.2f} s, {processor:.2f} s of processor, "
+            f"{memory:.0f} MB, row {json.loads(output)['first_difference']['row']}"
+        )
 
 
 def verdict(output: str) -> str:
@@ -171,8 +168,11 @@ def main(rows: int, huge: int) -> None:
             "another permutation": write(folder / "sequential", sequential),
         }
         for name, run in others.items():
-            taken, output = seconds("audit", a, run, "--json", "-", repeats=1)
-            report(f"audit, {name}: {taken:.3f} s, {verdict(output)}")
+            wall, processor, memory, output = cost("audit", a, run, "--json", "-")
+            report(
+                f"audit, {name}: {wall:.2f} s, {processor:.2f} s of processor, {memory:.0f} MB, "
+                f"{verdict(output)}"
+            )
         spoil_blocks(a)
         spoil_blocks(b)
         taken, output = seconds("audit", a, b, "--json", "-")

@@ -48,6 +48,18 @@ def test_the_demo_tells_its_story(demo: subprocess.CompletedProcess[str]) -> Non
     assert max(map(len, told.splitlines())) <= 80
 
 
+def test_the_demo_writes_its_report_as_a_page(
+    demo: subprocess.CompletedProcess[str], cli: Cli, tmp_path: Path
+) -> None:
+    page = tmp_path / "detloader-demo" / "report.html"
+    again = cli("report", "detloader-demo/result.json", "--html", "again.html", "--quiet")
+
+    assert "The same with pictures: detloader-demo/report.html" in demo.stdout
+    assert page.read_text(encoding="utf-8").count("<svg") >= 9
+    assert again.returncode == 0
+    assert (tmp_path / "again.html").read_bytes() == page.read_bytes()
+
+
 def test_the_weights_became_what_was_asked_in_the_new_loader_only(
     demo: subprocess.CompletedProcess[str],
 ) -> None:

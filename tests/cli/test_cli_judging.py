@@ -61,6 +61,21 @@ def test_different_runs_are_status_1_and_the_cause_is_named(cli: Cli, case: Case
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
+def test_the_first_difference_alone_is_found_and_said_to_be_all(cli: Cli, case: Case) -> None:
+    a, b = case("implicit-partitioning-10-4")
+    done = cli("audit", a.name, b.name, "--first")
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith(
+        "changed: run_b differs from run_a: only the first difference was looked for, not\n"
+        "its kind or cause\n\n"
+    )
+    assert "\n  first difference   row 0, epoch 0: record 0 became 6\n" in done.stdout
+    assert "\n  an audit without --first  alignment, content-drift," in done.stdout
+    assert cli("audit", a, a, "--first").returncode == 0
+    assert_unjudged(cli("audit", a, b, "--first", "--equivalence", "same-set"), "leave one of them")
+
+
 def test_several_runs_are_compared_with_the_first(cli: Cli, case: Case) -> None:
     a, b = case("implicit-partitioning-10-4")
     done = cli("audit", a.name, a.name, b.name)
@@ -93,7 +108,7 @@ def test_a_run_without_rows_has_a_verdict(cli: Cli, tmp_path: Path) -> None:
     )
 
     assert (lost.returncode, nothing.returncode, alone.returncode) == (1, 2, 2)
-    assert lost.stdout.startswith("changed: empty has 0 of the 2 records of full")
+    assert lost.stdout.startswith("changed: empty has none of the 2 records of full")
     assert nothing.stdout.startswith("inconclusive: ")
     assert alone.stdout.startswith("inconclusive: empty has no row")
 

@@ -54,6 +54,8 @@ def test_a_command_is_a_file_of_the_package(cli: Cli) -> None:
         "demo",
         "import",
         "record",
+        "replay",
+        "report",
         "rules",
         "show",
         "verify",

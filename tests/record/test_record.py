@@ -243,3 +243,11 @@ def test_a_loop_that_failed_leaves_a_part_of_a_run(tmp_path: Path, loader: Any) 
     assert not run.complete
     assert run.streams["main"].declared.complete is False
     assert verify_run(run).rows == 5
+
+
+def test_a_module_of_the_users_may_be_called_as_one_of_ours_is(tmp_path: Path) -> None:
+    kind = type("Letters", (list,), {"__module__": "elements"})
+    with record(kind("ab"), tmp_path / "run", ids=str) as letters:
+        assert [*letters] == ["a", "b"]
+
+    assert open_run(tmp_path / "run").rows == 2

@@ -48,7 +48,7 @@ def validate(found: dict[str, Any]) -> None:
 
 
 def test_formats_are_the_files_that_render() -> None:
-    assert formats() == ["json", "text"]
+    assert formats() == ["github", "html", "json", "junit", "markdown", "sarif", "text"]
 
 
 def test_the_published_schema_is_current() -> None:

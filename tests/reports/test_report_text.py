@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 
 from detloader.findings import (
     Counts,
+    DifferenceLevel,
     Finding,
     FirstDifference,
+    FirstDifferences,
     JsonValue,
     NotChecked,
     Result,
@@ -80,10 +83,33 @@ def test_a_changed_run_is_told_with_its_cause_evidence_and_next_command() -> Non
           first difference   row 1, epoch 0: record 1 became 2
           confirm with       detloader replay runs/frozen --vary workers=1,4
 
-        not checked: content-drift (needs content)
+        not checked, for lack of
+          content            content-drift
 
         not compared: worker
         """)
+
+
+def test_rules_that_lack_the_same_stand_together() -> None:
+    needs_files = NotChecked(rule="needs-files", missing=["a list of the files of the source"])
+    skipped = [
+        NotChecked(rule="worker-rng-clone", missing=["draws"]),
+        NotChecked(rule="seed-handling", missing=["seed_used", "seed"]),
+        NotChecked(rule="epoch-draw-repeat", missing=["draws"]),
+        needs_files,
+    ]
+
+    assert text(replaced(not_checked=skipped)).endswith(
+        textwrap.dedent("""\
+        not checked, for lack of
+          draws              worker-rng-clone, epoch-draw-repeat
+          seed_used, seed    seed-handling
+          a list of the files of the source
+                             needs-files
+
+        not compared: worker
+        """)
+    )
 
 
 def test_equal_runs_are_one_sentence() -> None:
@@ -276,6 +302,31 @@ def test_no_line_is_wider_than_80_columns_and_nothing_moves_the_cursor(
 
     assert max(map(len, told.split("\n"))) <= 80
     assert all(character == "\n" or character.isprintable() for character in told)
+
+
+def test_levels_stand_below_a_difference_that_has_no_cause() -> None:
+    first = CHANGED.first_difference
+    of_set = FirstDifference(row=7, epoch=0, batch=None, column="record", a=8, b=None)
+    levels = {"set": of_set, "order": first, "batches_as_sets": of_set, "batches": first}
+
+    told = text(replaced(findings=[], first_differences=_levels(levels)))
+    assert (
+        "  first difference   row 1, epoch 0: record 1 became 2\n"
+        "  by level           row 1: order, batches; row 7: set, batches as sets\n"
+    ) in told
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_levels_do_not_lengthen_what_has_a_cause_or_differs_at_one_level() -> None:
+    first = CHANGED.first_difference
+    several, one = _levels({"set": first, "order": first}), _levels({"set": None, "order": first})
+
+    assert text(replaced(first_differences=several)) == text(CHANGED)
+    assert text(replaced(findings=[], first_differences=one)) == text(replaced(findings=[]))
+
+
+def _levels(rows: dict[str, Any]) -> FirstDifferences:
+    return {DifferenceLevel(level): first for level, first in rows.items()}
 
 
 def test_a_decision_stands_below_the_verdict_and_in_the_one_line() -> None:

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 from tests.study.between import BETWEEN
+from tests.study.forms import FORMS, draw_form
 from tests.study.judging import Tally, judge, loud, outcome_of
 from tests.study.planting import FAULTS, plant, rule_of
 from tests.study.sound import PAIRS, draw_loader, draw_pair, hide_some
@@ -47,13 +48,15 @@ def _parse() -> argparse.Namespace:
 
 
 def _study_sound(folder: Path, options: argparse.Namespace) -> dict[str, Tally]:
-    kinds = [kind for kind in [RUN, *PAIRS] if options.only in kind]
+    kinds = [kind for kind in [RUN, *PAIRS, *FORMS] if options.only in kind]
     tallies = {kind: Tally() for kind in kinds}
     for number in range(options.sound if kinds else 0):
         rng = random.Random(f"sound {options.seed} {number}")
         kind = kinds[0] if number % 3 == 0 else kinds[(number - number // 3) % len(kinds)]
         if kind == RUN:
             logs = [draw_loader(rng, hidden=hide_some(rng)).deliver()]
+        elif kind in FORMS:
+            logs = draw_form(rng, kind)
         else:
             logs = list(reversed(draw_pair(rng, kind)))
         alarms = loud(judge(folder / "case", *logs))

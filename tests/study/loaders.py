@@ -1,6 +1,6 @@
 """Loaders of a grammar: what they declare, and how a sound one delivers.
 
-A fault is a class that overrides one step of `Loader` (see `faults`).
+A fault is a class that overrides one step of `Loader`, in a module of `faults`.
 """
 
 from __future__ import annotations

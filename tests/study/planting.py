@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from detloader.audits import all_rules
-from tests.study import endings, faults
+from tests.study import faults
 from tests.study.between import BETWEEN
+from tests.study.faults.tails import WorkerTails
 from tests.study.loaders import Loader, Log
 from tests.study.sound import draw_loader, hide_some
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from random import Random
 
-    from tests.study.faults import Fault
+    from tests.study.fault import Fault
 
 __all__ = ["FAULTS", "Planted", "plant", "rule_of"]
 
-FAULTS: dict[str, type[Fault]] = {
-    "implicit partitions": faults.ImplicitPartitioning,
-    "ignored weights": faults.IgnoredWeights,
-    "other sampling": faults.OtherSampling,
-    "repeated order": faults.RepeatedOrder,
-    "repeated draws": faults.RepeatedDraws,
-    "cloned draws": faults.ClonedDraws,
-    "replicated parts": faults.ReplicatedParts,
-    "overlapping ranks": faults.OverlappingRanks,
-    "coverage hole": faults.CoverageHole,
-    "split leak": faults.SplitLeak,
-    "weak mixing": faults.WeakMixing,
-    "misaligned members": faults.Misaligned,
-    "dropped tail": endings.DroppedTail,
-    "padded tail": endings.PaddedTail,
-    "tails of workers": endings.WorkerTails,
-    "drifting content": endings.DriftingContent,
-    "changed content": endings.ChangedContent,
-}
+
+def _find_faults() -> Iterator[type[Fault]]:
+    """Find the faults of one run: the classes that the modules of `faults` name."""
+    for found in pkgutil.iter_modules(faults.__path__, f"{faults.__name__}."):
+        module = importlib.import_module(found.name)
+        yield from (getattr(module, name) for name in module.__all__)
+
+
+FAULTS: dict[str, type[Fault]] = {fault.name: fault for fault in _find_faults()}
 """Faults of one run, by name; `BETWEEN` has those that only two show."""
 
 
@@ -84,15 +78,12 @@ def plant(rng: Random, name: str) -> Planted:
     log = loader.deliver()
     if not len(log.columns["record"]):
         return plant(rng, name)
-    beside = kinds[0] is endings.ChangedContent or rng.random() < 0.4
-    if kinds[0] is faults.Misaligned and variant:
-        beside = False  # labels are not compared: such runs are identical
     order = [rule.name for rule in all_rules()]
     return Planted(
         name=name,
         rules=sorted({kind.rule for kind in kinds}, key=order.index),
         log=log,
-        baseline=_sound_twin(loader).deliver() if beside else None,
+        baseline=_sound_twin(loader).deliver() if kinds[0].beside(rng, variant) else None,
     )
 
 
@@ -124,7 +115,7 @@ def _build(rng: Random, kinds: list[type[Fault]], fixed: dict[str, Any]) -> Load
 def _sound_twin(loader: Loader) -> Loader:
     """Give the same loader without the fault."""
     twin = Loader(**vars(loader))
-    if isinstance(loader, endings.WorkerTails):
+    if isinstance(loader, WorkerTails):
         twin = replace(twin, inside=False)
     if twin.purpose == "eval":
         twin = replace(twin, drop=False, padding="uneven")

@@ -258,3 +258,40 @@ def test_draws_that_repeat_records_may_leave_others_out(workers: int, tmp_path: 
 
     assert loud_rules(few) == []
     assert lacking(many, RULE) == ["worker" if workers else "replacement"]
+
+
+def test_samples_of_the_source_leave_records_out_by_chance(tmp_path: Path) -> None:
+    orders = [random.Random(epoch).sample(range(60), 40) for epoch in range(3)]
+    rows = epochs_of(*orders)
+    declared = {"shuffle": True, "source_size": 60, "batch_size": 4, "purpose": "train"}
+
+    assert loud_rules(judge(tmp_path / "told", rows, num_samples=40, **declared)) == []
+    untold = judge(tmp_path / "untold", rows, drop_remainder=False, **declared)
+    assert loud_rules(untold) == []
+    assert lacking(untold, RULE) == ["num_samples, for each epoch leaves out others"]
+
+
+def test_a_curriculum_that_was_stopped_need_not_have_come_to_all_records(tmp_path: Path) -> None:
+    rows = epochs_of(without(20), without(40), without(60))
+    result = judge(tmp_path, rows, source_size=80, replacement=False, purpose="train")
+
+    assert loud_rules(result) == []
+    assert lacking(result, RULE) == ["epochs of like length"]
+
+
+def test_classes_that_come_again_make_no_pass(tmp_path: Path) -> None:
+    rng = random.Random(0)
+    orders = [rng.choices(range(10), k=30) + rng.sample(range(10, 60), 30) for _ in range(2)]
+    result = judge(tmp_path, epochs_of(*orders), shuffle=True, source_size=60, purpose="train")
+
+    assert loud_rules(result) == []
+    assert lacking(result, RULE) == ["replacement"]
+
+
+def test_workers_that_never_came_may_have_had_the_rest(tmp_path: Path) -> None:
+    begun = {"rank": [0] * 4 + [1] * 4, "record": [0, 4, 8, 12, 1, 5, 9, 13]}
+    declared = {"shuffle": False, "source_size": 16, "workers": 2, "drop_remainder": False}
+    result = judge(tmp_path, begun | {"worker": [0] * 8}, **declared)
+
+    assert findings_of(result, RULE) == []
+    assert "at least 2 epochs" in lacking(result, RULE)[0]

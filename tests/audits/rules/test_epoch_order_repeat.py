@@ -127,3 +127,13 @@ def test_epochs_of_other_orders_are_passed(tmp_path: Path) -> None:
         findings_of(judge(tmp_path, epochs_of([shuffled(20, seed) for seed in range(4)])), RULE)
         == []
     )
+
+
+def test_batches_that_are_shuffled_whole_count_as_so_many(tmp_path: Path) -> None:
+    batches = [shuffled(24, 1)[start : start + 8] for start in (0, 8, 16)]
+    orders = [[0, 1, 2], [2, 0, 1], [0, 1, 2], [1, 2, 0]]
+    epochs = [[record for number in order for record in batches[number]] for order in orders]
+    result = judge(tmp_path, epochs_of(epochs))
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["longer epochs: 24 rows may repeat by chance"]

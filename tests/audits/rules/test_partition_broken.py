@@ -219,3 +219,34 @@ def test_ranks_that_read_everything_are_no_parts_of_their_baseline(tmp_path: Pat
     b = write_run(tmp_path / "b", dealt("rank", [[*range(56)]] * 4), declared)
 
     assert loud_rules(audit(a, b)) == [RULE]
+
+
+@pytest.mark.parametrize("by", ["worker", "rank"])
+def test_an_epoch_that_is_filled_up_from_its_beginning_is_shared_out(
+    by: str, tmp_path: Path
+) -> None:
+    order = random.Random(1).sample(range(29), 29)
+    filled = order + order[:3]
+    rows = {"epoch": [0] * 32, by: [place % 2 for place in range(32)], "record": filled}
+    declared = {"shuffle": True, "replacement": False, "source_size": 29, "purpose": "train"}
+
+    assert loud_rules(judge(tmp_path, rows, **declared)) == []
+
+
+def test_ranks_that_may_have_drawn_the_same_shard_cannot_tell(tmp_path: Path) -> None:
+    rows = dealt("rank", [[3, 1, 2, 0], [0, 2, 1, 3]])
+    declared = {"shuffle": True, "source_size": 8}
+    result = judge(tmp_path, rows | {"shard": [0] * 8}, **declared)
+
+    assert loud_rules(result) == []
+    assert lacking(result, RULE)[0].startswith("replacement")
+
+
+def test_ranks_whose_other_workers_never_came_leave_no_gaps(tmp_path: Path) -> None:
+    begun = dealt("rank", [[0, 6, 12, 18], [1, 7, 13, 19], [2, 8, 14, 20]])
+    declared = {"shuffle": False, "source_size": 22, "workers": 2, "world_size": 3}
+    told = judge(tmp_path / "told", begun | {"worker": [0] * 12}, **declared)
+    untold = judge(tmp_path / "untold", begun, **declared)
+
+    assert findings_of(told, RULE) == findings_of(untold, RULE) == []
+    assert lacking(untold, RULE) == ["worker"]

@@ -230,3 +230,10 @@ def test_draws_that_stay_in_half_of_the_epochs_were_not_exchanged(tmp_path: Path
     a, b = rows | {"draws": [*range(80)]}, rows | {"draws": [*range(40)] * 2}
 
     assert findings_of(compare(tmp_path, a, b), RULE) == []
+
+
+def test_an_order_that_no_short_way_explains_needs_shards(tmp_path: Path) -> None:
+    orders = [random.Random(seed).sample(range(200), 200) for seed in (1, 2)]
+    result = compare(tmp_path, *({"record": order} for order in orders), shuffle=True)
+
+    assert lacking(result, RULE) == ["shard"]

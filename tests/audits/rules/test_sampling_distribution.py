@@ -67,6 +67,24 @@ def test_a_record_of_positive_weight_that_never_comes(tmp_path: Path) -> None:
     (finding,) = findings_of(judge(tmp_path, records, weights=weights, replacement=True), RULE)
 
     assert evidence_of(finding)["never_drawn"] == [4]
+    assert "p_declared" not in evidence_of(finding)
+    assert "1 record of positive weight never came" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ([-1.0, 2.0], "1 are below zero or not finite"),
+        ([0.0, 0.0], "all are zero"),
+        ({"0": float("nan"), "1": float("inf")}, "2 are below zero or not finite"),
+    ],
+)
+def test_weights_that_nothing_can_be_drawn_by(weights: Any, said: str, tmp_path: Path) -> None:
+    (finding,) = findings_of(judge(tmp_path, [1, 0, 1], weights=weights, replacement=True), RULE)
+
+    assert finding.severity is Severity.FAIL
+    assert said in finding.message
+    assert evidence_of(finding)["kind"] == "no shares"
 
 
 def test_weights_of_classes_drawn_by_now_and_then(tmp_path: Path) -> None:
@@ -167,10 +185,8 @@ def test_few_draws_prove_nothing(tmp_path: Path) -> None:
 
 def test_what_it_lacks_is_named(tmp_path: Path) -> None:
     by_name = judge(tmp_path / "a", ["x", "y", "x"], weights=[1, 2], replacement=True)
-    endless = judge(tmp_path / "b", [1, 1], weights=[-1.0, 2.0], replacement=True)
 
     assert lacking(by_name, RULE) == ["index"]
-    assert lacking(endless, RULE) == ["weights that can be shares"]
     assert lacking(judge(tmp_path / "c", [1, 2]), RULE) == ["weights"]
 
 

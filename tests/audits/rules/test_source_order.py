@@ -246,3 +246,21 @@ def test_a_record_in_the_place_of_another_is_no_enumeration(tmp_path: Path) -> N
     b = a | {"record": [other.get(record, record) for record in a["record"]]}
 
     assert findings_of(compare(tmp_path, a, b, shuffle=True), RULE) == []
+
+
+@pytest.mark.parametrize("which", ["text", "number"])
+def test_another_sorting_is_found_though_the_end_is_lost(which: str, tmp_path: Path) -> None:
+    orders = names(42), sorted(names(42))
+    whole, other = orders if which == "text" else orders[::-1]
+    both: dict[str, Any] = {"shuffle": False, "source_size": 42}
+    result = compare(tmp_path, {"record": whole}, {"record": other[:40]}, **both)
+    (finding,) = findings_of(result, RULE)
+
+    assert evidence_of(finding)["kind"] == "text-sort"
+
+
+def test_one_shuffled_epoch_needs_the_index(tmp_path: Path) -> None:
+    source = names(20)
+    rows = {"record": shuffled(source, 1)}, {"record": shuffled(source, 2)}
+
+    assert lacking(compare(tmp_path, *rows, shuffle=True, seed=0), RULE) == ["index"]

@@ -99,3 +99,12 @@ def test_without_content_it_cannot_tell(tmp_path: Path) -> None:
     result = compare(tmp_path, {"scale": 2}, {"scale": 3}, bare, bare)
 
     assert (result.findings, lacking(result, RULE)) == ([], ["content"])
+
+
+def test_whether_there_was_a_cache_and_what_was_configured_is_asked_for(tmp_path: Path) -> None:
+    def judge(name: str, a: dict[str, Any], b: dict[str, Any]) -> list[str]:
+        runs = [write_run(tmp_path / name / "a", rows([0, 1]), a)]
+        return lacking(audit(*runs, write_run(tmp_path / name / "b", rows([0, 1]), b)), RULE)
+
+    assert judge("c", {"config": {"scale": 2}}, {"config": {"scale": 3}}) == ["cache"]
+    assert judge("d", {"cache": True, "config": {}}, {"cache": True}) == ["config"]

@@ -349,7 +349,7 @@ def test_what_it_lacks_is_named(tmp_path: Path) -> None:
 
     assert lacking(judge(tmp_path / "a", rows, **declared), RULE) == ["source_size"]
     assert lacking(judge(tmp_path / "b", rows, **partial), RULE) == ["the whole run"]
-    assert lacking(judge(tmp_path / "c", rows, **one_rank), RULE) == ["all ranks"]
+    assert lacking(judge(tmp_path / "c", rows, **one_rank), RULE) == ["all 2 ranks"]
     assert lacking(judge(tmp_path / "d", plain, source_size=10), RULE) == ["batch_size"]
 
 

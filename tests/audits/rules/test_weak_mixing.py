@@ -253,3 +253,26 @@ def test_a_full_shuffle_never_alarms(
     )
 
     assert findings_of(judge(tmp_path_factory.mktemp("full"), rows), RULE) == []
+
+
+def test_few_shards_may_stay_with_a_rank_by_chance(tmp_path: Path) -> None:
+    rng = random.Random(0)
+    starts = [start for start in (0, 30, 60) for _ in range(30)]
+    orders = [
+        [record for start in (0, 30, 60) for record in rng.sample(range(start, start + 30), 30)]
+        for _ in range(2)
+    ]
+    rows = in_epochs(orders, rank=[start // 30 for start in starts])
+    sharded = rows | {"shard": [record // 30 for record in rows["record"]]}
+
+    assert findings_of(judge(tmp_path / "told", sharded), RULE) == []
+    assert findings_of(judge(tmp_path / "untold", rows), RULE) != []
+
+
+def test_sources_that_begin_again_are_no_small_buffer(tmp_path: Path) -> None:
+    rng = random.Random(0)
+    short = [record for _ in range(10) for record in rng.sample(range(20), 20)]
+    long = rng.sample(range(20, 220), 200)
+    mixture = [record for pair in zip(short, long, strict=True) for record in pair]
+
+    assert findings_of(judge(tmp_path, {"record": mixture, "epoch": [0] * 400}), RULE) == []

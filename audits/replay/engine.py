@@ -1,0 +1,128 @@
+"""A replay: the control first, then each axis alone, then sets of axes, then the smallest case."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from detloader.audits.replay.answer import judged, unjudged
+from detloader.audits.replay.control import control, repeated
+from detloader.audits.replay.course import alone, together
+from detloader.audits.replay.launch import inspect_factory
+from detloader.audits.replay.recipes import job_of
+from detloader.audits.replay.session import Session
+from detloader.audits.replay.shrink import Case, shrink
+from detloader.audits.replay.trial import only
+from detloader.audits.replay.vary import variations, wanted
+from detloader.errors import FactoryError
+from detloader.manifest.reader import Run, open_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from concurrent.futures import Executor
+
+    from detloader.audits.replay.vary import Variation
+    from detloader.findings import JsonValue, Result
+
+__all__ = ["BUDGET", "TIMEOUT", "plan", "replay"]
+
+BUDGET = 60
+"""Replays of one command, unless it says otherwise."""
+
+TIMEOUT = 300.0
+"""Seconds of one replay, unless the command says otherwise."""
+
+
+def replay(
+    run: str | os.PathLike[str] | Run,
+    *,
+    vary: Iterable[str] = (),
+    arguments: Mapping[str, JsonValue] | None = None,
+    elements: int | None = None,
+    stream: str | None = None,
+    timeout: float = TIMEOUT,
+    budget: int = BUDGET,
+    executor: Executor | None = None,
+    keep: str | os.PathLike[str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Result:
+    """Run a recorded recipe again, unvaried and under other conditions, and say what breaks it.
+
+    Args:
+        run: a run that says how its loader was made. **Its factory is imported and called.**
+        vary: words such as "workers=0,1", "+seed" or "-cwd"; `detloader.audits.replay.vary`
+            explains them. By default all axes that the factory and the system offer.
+        arguments: arguments of the factory that take other values, in every replay.
+        elements: elements to take at most, in every replay.
+        stream: the stream of the run, where it has several.
+        timeout: seconds after which one replay is given up.
+        budget: replays at most.
+        executor: runs replays side by side; any `concurrent.futures.Executor` will do whose
+            processes see the same files.
+        keep: a new folder for the runs; by default they are removed.
+        progress: is told the name of each replay that has come to its end.
+
+    Returns:
+        The answer: in `axes` what came of each condition, in `findings` what breaks the run,
+        the first with the command that shows the smallest case. Its verdict is `inconclusive`
+        where the unvaried run does not repeat itself.
+
+    Raises:
+        RunNotFoundError: the path holds no run.
+        DamageError: the bytes of the run are not those that were recorded.
+        UsageError: the run does not say how its loader was made, or an axis makes no sense.
+    """
+    opened = run if isinstance(run, Run) else open_run(run)
+    words = tuple(vary)
+    wanted(words)
+    job = job_of(opened, stream, arguments)
+    if elements is not None:
+        job = msgspec.structs.replace(job, elements=elements)
+    asked = Case(arguments=dict(arguments or {}), elements=elements, stream=stream)
+    recorded = only(opened, job.stream)
+    with Session.begin(
+        keep, timeout=timeout, budget=budget, executor=executor, progress=progress
+    ) as session:
+        as_recorded = not arguments and elements is None
+        first = control(session, job, recorded if as_recorded else None)
+        if first.reason is not None:
+            return unjudged(recorded, first)
+        tried = alone(session, first, variations(first.job, words))
+        tried += together(session, first, tried)
+        broken = next((each for each in tried if each.broken), None)
+        smallest = None
+        if broken is not None:
+            first = repeated(session, first)
+            if first.reason is not None:
+                return unjudged(recorded, first)
+            case = replace(asked, variations=broken.variations)
+            smallest = shrink(session, first, case, broken)
+        return judged(recorded, first, tried, asked=asked, smallest=smallest, kept=session.kept)
+
+
+def plan(
+    run: str | os.PathLike[str] | Run,
+    *,
+    vary: Iterable[str] = (),
+    arguments: Mapping[str, JsonValue] | None = None,
+    stream: str | None = None,
+    timeout: float = TIMEOUT,
+) -> list[Variation]:
+    """Return what `replay` would try, each alone; the factory is imported, but not called.
+
+    Whether its loader has a state to save, so that it can be resumed, is not known then.
+
+    Raises:
+        FactoryError: the factory cannot be imported.
+        UsageError: as `replay` does.
+    """
+    words = tuple(vary)
+    wanted(words)
+    job = job_of(run if isinstance(run, Run) else open_run(run), stream, arguments)
+    seen = inspect_factory(job, timeout)
+    if seen.died is not None:
+        raise FactoryError(seen.died)
+    return variations(msgspec.structs.replace(job, learnt=seen.learnt), words)

@@ -1,0 +1,211 @@
+"""Records datasets of Hugging Face: those with rows to index, and those that stream.
+
+A row's ID is its place in the table behind the dataset, whatever was shuffled or selected
+since. Streams do not tell which record they read: there the ID is a column, or the content.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Self
+
+import datasets
+import pyarrow as pa
+
+from detloader.adapters.elements import Delivered, ElementReader
+from detloader.adapters.ids import id_array
+from detloader.adapters.request import IdSource, Request
+from detloader.errors import UsageError
+from detloader.findings import RecordId
+from detloader.manifest.content import UndigestibleError
+from detloader.manifest.schema import Level
+from detloader.recorder import Recorder
+
+__all__ = ["RecordedDataset", "RecordedStream", "suits", "wrap"]
+
+
+def suits(loader: object) -> bool:
+    """Tell whether this is a dataset, and not a dictionary of several."""
+    return isinstance(loader, datasets.Dataset | datasets.IterableDataset)
+
+
+def wrap(loader: Any, request: Request) -> RecordedDataset | RecordedStream:
+    """Start recording a dataset."""
+    if isinstance(loader, datasets.Dataset):
+        return RecordedDataset(
+            loader, _Watch(request, _places(loader, request.ids), _about(loader))
+        )
+    if request.ids is not None and not isinstance(request.ids, str) and not callable(request.ids):
+        message = "a stream does not say which record it reads: give ids as a column or a function"
+        raise UsageError(message)
+    return RecordedStream(loader, _Watch(request, None, _about(loader)))
+
+
+def _about(loader: Any) -> dict[str, object]:
+    config = {"fingerprint": getattr(loader, "_fingerprint", None), "split": str(loader.split)}
+    known = {name: value for name, value in config.items() if value not in {None, "None"}}
+    about: dict[str, object] = {"loader": f"datasets.{_kind(loader)}", "config": known}
+    if isinstance(loader, datasets.Dataset):
+        about["source_size"] = len(loader.data)
+    elif _is_shuffled(loader):
+        about["shuffle"] = True
+    return about
+
+
+def _is_shuffled(stream: datasets.IterableDataset) -> bool:
+    node: Any = stream._ex_iterable  # noqa: SLF001  # nothing else says so
+    while node is not None:
+        if "Shuffled" in type(node).__name__:
+            return True
+        node = getattr(node, "ex_iterable", None)
+    return False
+
+
+def _kind(loader: Any) -> str:
+    return "Dataset" if isinstance(loader, datasets.Dataset) else "IterableDataset"
+
+
+def _places(dataset: datasets.Dataset, ids: IdSource | None) -> list[RecordId] | None:
+    """Return the ID of each row; None where an element itself is asked for it."""
+    if isinstance(ids, str) or callable(ids):
+        return None
+    mapping: Any = dataset._indices  # noqa: SLF001  # no other way tells where rows come from
+    places = range(len(dataset)) if mapping is None else mapping.column(0).to_pylist()
+    if ids is None:
+        return list(places)
+    found: Any = id_array(ids, len(dataset.data)).take(pa.array(places)).to_pylist()
+    return list(found)
+
+
+class _Watch:
+    """What both kinds share: epochs are counted, elements read and handed to the recorder."""
+
+    def __init__(
+        self, request: Request, places: Sequence[RecordId] | None, about: dict[str, object]
+    ) -> None:
+        self._request = request
+        self._places = places
+        self._reader: ElementReader | None = None
+        self.recorder = Recorder[Delivered](request.writer(**about), self._encode)
+        self.next_epoch = 0
+
+    def steps(self, elements: Iterator[Any], *, batched: bool) -> Iterator[Any]:
+        """Pass the elements of one iteration on, each read before it is given away."""
+        first, epoch = 0, None
+        for number, element in enumerate(elements):
+            if epoch is None:
+                # Not before the first element: an iterator may be made and never used.
+                epoch, self.next_epoch = self.next_epoch, self.next_epoch + 1
+            first += self._read(element, epoch, number, first, batched=batched)
+            yield element
+
+    def _read(self, element: Any, epoch: int, number: int, first: int, *, batched: bool) -> int:
+        if self._reader is None:
+            self._reader = self._make_reader(batched=batched)
+        try:
+            samples = _samples(element) if batched else [element]
+            last = first + len(samples)
+            known = None if self._places is None else self._places[first:last]
+            delivered = self._reader.read(element, epoch, number, known, samples)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the training goes on
+            self.recorder.lose(error)
+            return 0
+        if delivered.rows:
+            self.recorder.put(delivered)
+        return delivered.rows
+
+    def _make_reader(self, *, batched: bool) -> ElementReader:
+        ids = self._request.ids
+        found = ids if isinstance(ids, str) or callable(ids) else None
+        content = self._request.level is not Level.ORDER
+        digester = self._request.digester
+        return ElementReader(found, batched=batched, content=content, digester=digester)
+
+    def _encode(self, chunks: Sequence[Delivered]) -> pa.Table:
+        assert self._reader is not None  # nothing is put before it is made
+        return self._reader.encode(chunks)
+
+
+class _Recorded:
+    """A dataset that records what iterating it delivers; what is made from it does not."""
+
+    _watch: _Watch
+    _original: Any
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate once, as the next epoch."""
+        return self._watch.steps(iter(self._original), batched=False)
+
+    def iter(self, batch_size: int, drop_last_batch: bool = False) -> Iterator[Any]:  # noqa: FBT001, FBT002 - the published parameter
+        """Iterate once over batches, as the next epoch."""
+        batches = self._original.iter(batch_size, drop_last_batch)
+        return self._watch.steps(batches, batched=True)
+
+    def close(self) -> None:
+        """Seal the run."""
+        self._watch.recorder.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Seal the run; after an error it is a part of what it was meant to be."""
+        self._watch.recorder.close(broken_off=kind is not None)
+
+    def __copy__(self) -> Any:
+        return copy.copy(self._original)
+
+    def __deepcopy__(self, memory: dict[int, Any]) -> Any:
+        return copy.deepcopy(self._original, memory)
+
+    def __reduce__(self) -> tuple[Callable[[Any], Any], tuple[Any]]:
+        """Leave the recorder behind: another process records nothing here."""
+        return _same, (self._original,)
+
+
+def _same(dataset: Any) -> Any:
+    return dataset
+
+
+class RecordedDataset(_Recorded, datasets.Dataset):
+    """A dataset with rows to index, recorded while it is iterated."""
+
+    def __init__(self, original: datasets.Dataset, watch: _Watch) -> None:
+        self.__dict__.update(original.__dict__)
+        self._original = original
+        self._watch = watch
+
+    def __del__(self) -> None:
+        """Leave the tables, which are the original's too."""
+
+
+class RecordedStream(_Recorded, datasets.IterableDataset):
+    """A dataset that streams, recorded while it is iterated."""
+
+    def __init__(self, original: datasets.IterableDataset, watch: _Watch) -> None:
+        self.__dict__.update(original.__dict__)
+        self._original = original
+        self._watch = watch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Set the epoch whose order is next."""
+        self._original.set_epoch(epoch)
+        self._watch.next_epoch = epoch
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state of the iteration."""
+        return self._original.state_dict()
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Set the state of the next iteration."""
+        self._original.load_state_dict(state_dict)
+
+
+def _samples(batch: Any) -> list[Any]:
+    """Take a batch of columns apart into its rows; columns may be lists of anything."""
+    if not isinstance(batch, Mapping):
+        message = f"a batch of type {type(batch).__name__} does not show its rows"
+        raise UndigestibleError(message)
+    names = list(batch)
+    return [dict(zip(names, row, strict=True)) for row in zip(*batch.values(), strict=True)]

@@ -1,0 +1,103 @@
+"""Makes the rows of what a Dataloader delivered, in the recorder's thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from detloader.adapters.ids import id_array
+from detloader.hdf5.draws import Purpose
+from detloader.hdf5.finishing import Witness
+from detloader.hdf5.plan import Plan
+from detloader.randomness import digest_draws, stream_key
+
+__all__ = ["Delivered", "RowMaker"]
+
+
+class Delivered(NamedTuple):
+    """One element that the loop was given.
+
+    Attributes:
+        epoch: number of the first of the passes that its iteration makes.
+        resumed: whether its iteration took up a saved state.
+    """
+
+    witness: Witness
+    epoch: int
+    resumed: bool
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        return len(self.witness.batch.span.rows)
+
+
+class RowMaker:
+    """Makes the rows of what was delivered, in the recorder's thread."""
+
+    def __init__(self, plan: Plan, ids: object, *, full: bool) -> None:
+        self._plan = plan
+        self._full = full
+        self._ids = None if ids is None else id_array(ids, len(plan.pipeline.table))
+        # Keys only: a set that keeps the order of first use.
+        self.seeds: dict[int, None] = {}
+
+    def encode(self, chunks: Sequence[Delivered]) -> pa.Table:
+        """Return one row for each record, in delivery order."""
+        plan = self._plan
+        counts = [chunk.rows for chunk in chunks]
+        index = np.concatenate([chunk.witness.batch.span.rows for chunk in chunks])
+        passes = np.concatenate([chunk.witness.batch.span.passes for chunk in chunks])
+        first = np.array([chunk.epoch for chunk in chunks]) * plan.settings.dataset_repetitions
+        if plan.settings.shuffle:
+            self.seeds |= dict.fromkeys(chunk.witness.pass_.seed for chunk in chunks)
+        columns: dict[str, Any] = {
+            "record": self._record(index),
+            "epoch": np.repeat(first, counts) + passes,
+        }
+        if plan.settings.batch_size is not None:
+            columns["batch"] = np.repeat([chunk.witness.batch.number for chunk in chunks], counts)
+        if self._full:
+            columns |= self._digests(chunks)
+        if plan.settings.shard_remainder == "pad":
+            padding = [chunk.witness.batch.span.padding for chunk in chunks]
+            columns["padding"] = np.concatenate(padding)
+        columns["index"] = index
+        columns["resumed"] = np.repeat([chunk.resumed for chunk in chunks], counts)
+        return pa.table(columns)
+
+    def _record(self, index: NDArray[np.int64]) -> pa.Array[Any]:
+        if self._ids is not None:
+            return self._ids.take(index)
+        return pa.array(self._plan.pipeline.records.ids(index), pa.string())
+
+    def _digests(self, chunks: Sequence[Delivered]) -> dict[str, Any]:
+        content = [chunk.witness.content for chunk in chunks]
+        known = np.repeat([each is not None for each in content], [chunk.rows for chunk in chunks])
+        digests = np.zeros(len(known), np.uint64)
+        if known.any():
+            digests[known] = np.concatenate([each for each in content if each is not None])
+        return {
+            "draws": pa.concat_arrays([self._draws(chunk.witness) for chunk in chunks]),
+            "content": pa.array(digests, mask=~known),
+            "raw": np.concatenate([chunk.witness.batch.raw for chunk in chunks]),
+        }
+
+    def _draws(self, witness: Witness) -> pa.Array[Any]:
+        """Digest what was drawn for each sample; what its batch drew is part of it."""
+        taken, positions = witness.batch.taken, witness.batch.span.positions
+        digests = np.zeros(len(taken), np.uint64)
+        maker = self._plan.maker(witness.pass_)
+        if taken.any():
+            key = stream_key(maker.draw_seed(Purpose.CROP))
+            digests = np.where(taken > 0, digest_draws(key, positions, taken), digests)
+        if witness.drawn:
+            key = stream_key(maker.draw_seed(Purpose.AUGMENTATION))
+            digests = digests ^ digest_draws(
+                key, positions[:1], np.array([witness.drawn], np.uint32)
+            )
+        return pa.array(digests, mask=(taken == 0) & (witness.drawn == 0))

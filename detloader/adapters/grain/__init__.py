@@ -1,0 +1,71 @@
+"""Records Grain's own datasets and loaders, as users build them.
+
+`rewrite` makes a copy of the finished graph, in which `nodes` witness what is read and
+drawn; `rows` travel with the elements, and `recorded` are the twins that users get.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import grain
+
+from detloader.adapters import builtins
+from detloader.adapters.grain.declared import declare
+from detloader.adapters.grain.recorded import (
+    Delivered,
+    RecordedDataLoader,
+    RecordedDataset,
+    RowEncoder,
+)
+from detloader.adapters.grain.rewrite import witness
+from detloader.adapters.ids import id_array
+from detloader.adapters.request import Request
+from detloader.errors import UsageError
+from detloader.manifest.schema import Level
+from detloader.recorder import Recorder
+
+__all__ = ["suits", "wrap"]
+
+
+def suits(loader: object) -> bool:
+    """Tell whether this is a dataset or a loader of Grain, and not its iterator."""
+    return isinstance(loader, grain.MapDataset | grain.IterDataset | grain.DataLoader)
+
+
+def wrap(loader: Any, request: Request) -> Any:
+    """Start recording; a `MapDataset` becomes the stream that iterating it would be.
+
+    With `ids` as a key or a function of elements, any dataset is recorded as an iterable.
+    """
+    if isinstance(request.ids, str) or callable(request.ids):
+        return builtins.wrap(loader, request)
+    full = request.level is not Level.ORDER
+    graph = witness(_stream(loader), request.digester if full else None)
+    ids = _ids(request, graph.sources)
+    declared = declare(graph.nodes, graph.sources)
+    writer = request.writer(loader=f"grain.{_kind(loader)}", **declared)
+    recorder = Recorder[Delivered](writer, RowEncoder(graph, ids, full=full).encode)
+    if isinstance(loader, grain.DataLoader):
+        return RecordedDataLoader(loader, graph, recorder)
+    return RecordedDataset(graph, recorder)
+
+
+def _stream(loader: Any) -> Any:
+    if isinstance(loader, grain.DataLoader):
+        return loader._dataset  # noqa: SLF001
+    return loader.to_iter_dataset() if isinstance(loader, grain.MapDataset) else loader
+
+
+def _kind(loader: Any) -> str:
+    kinds = (grain.DataLoader, grain.MapDataset, grain.IterDataset)
+    return next(str(kind.__name__) for kind in kinds if isinstance(loader, kind))
+
+
+def _ids(request: Request, sources: list[Any]) -> Any:
+    if request.ids is None:
+        return None
+    if len(sources) != 1:
+        message = f"ids name the records of one source, and this dataset has {len(sources)}"
+        raise UsageError(message)
+    return id_array(request.ids, len(sources[0]))

@@ -1,0 +1,50 @@
+"""What a Grain graph says of itself."""
+
+# Grain keeps what a node is made of to itself, so this module reads its private fields.
+# ruff: noqa: SLF001
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["declare"]
+
+
+def declare(nodes: Sequence[Any], sources: Sequence[Any]) -> dict[str, object]:
+    """Return the declared fields that the nodes tell; what they do not stays unknown."""
+    by_name: dict[str, Any] = {}
+    for node in nodes:
+        by_name.setdefault(type(node).__name__, node)
+    declared: dict[str, object] = {"start_method": None, "workers": 0}
+    shuffle = by_name.get("ShuffleMapDataset")
+    declared["shuffle"] = any("Shuffle" in name for name in by_name)
+    if shuffle is not None:
+        declared["seed"] = int(shuffle._seed)
+    batch = by_name.get("BatchIterDataset") or by_name.get("BatchMapDataset")
+    if batch is not None:
+        declared["batch_size"] = batch._batch_size
+        declared["drop_remainder"] = batch._drop_remainder
+    if len(sources) == 1:
+        declared["source_size"] = len(sources[0])
+    workers = [node for node in nodes if type(node).__name__ == "ProcessPrefetchIterDataset"]
+    if workers:
+        declared |= {"workers": len(workers), "start_method": "spawn"}
+    prefetch = by_name.get("PrefetchIterDataset")
+    if prefetch is not None:
+        declared["threads"] = prefetch._read_options.num_threads
+    sampler = by_name.get("_SamplerMapDataset")
+    if sampler is not None:
+        declared |= _of_sampler(sampler)
+    return {name: value for name, value in declared.items() if value is not None}
+
+
+def _of_sampler(node: Any) -> dict[str, object]:
+    sampler, shards = node._sampler, node._shard_options
+    return {
+        "seed": getattr(sampler, "_seed", None),
+        "shuffle": getattr(sampler, "_shuffle", None),
+        "num_epochs": getattr(sampler, "_num_epochs", None),
+        "source_size": getattr(sampler, "_num_records", None),
+        "world_size": shards.shard_count,
+    }

@@ -1,0 +1,270 @@
+"""A witnessed copy of a user's Grain graph.
+
+The copy is made of the finished graph, node by node: seeds are fixed when a node is built,
+so none of them changes, and nor do lengths or the states that iterators save. A node that
+is not known here is refused by name, for it might move elements and rows apart.
+"""
+
+# Grain keeps what a node is made of to itself, so this module reads its private fields.
+# ruff: noqa: SLF001
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import grain
+
+from detloader.adapters.grain.nodes import (
+    Batching,
+    Choosing,
+    Drawing,
+    Indexing,
+    Mapping,
+    PassCounter,
+    Probe,
+    Seal,
+    WitnessedLeaf,
+    WitnessedRange,
+    WitnessedSource,
+)
+from detloader.errors import UsageError
+from detloader.manifest.rounding import Digester
+
+__all__ = ["Graph", "witness"]
+
+_PASSING = frozenset(
+    {
+        "CacheIterDataset",
+        "InterleaveIterDataset",
+        "LimitIterDataset",
+        "MixedIterDataset",
+        "ProcessPrefetchIterDataset",
+        "ThreadPrefetchIterDataset",
+        "WindowShuffleIterDataset",
+        "WithOptionsIterDataset",
+        "_DataLoaderPipelineMarkerIterDataset",
+        "_DataLoaderStateIterDataset",
+        "_LazyWorkerSliceIterDataset",
+        "_MpContextIterDataset",
+        "_OutputIterDataset",
+        "_WithSeedIterDataset",
+    }
+)
+"""Stream nodes that hand on elements as they are, whatever they are."""
+
+_BELOW = frozenset(
+    {
+        "BatchMapDataset",
+        "ConcatenateMapDataset",
+        "FilterMapDataset",
+        "FlatMapMapDataset",
+        "MapMapDataset",
+        "MapWithIndexMapDataset",
+        "MixedMapDataset",
+        "RepeatMapDataset",
+        "ShuffleMapDataset",
+        "SliceMapDataset",
+        "WindowShuffleMapDataset",
+        "_SamplerMapDataset",
+        "_WithSeedMapDataset",
+    }
+)
+"""Random-access nodes below the probe, where elements are the user's own."""
+
+
+@dataclass
+class Graph:
+    """What was found while a graph was copied.
+
+    Attributes:
+        top: the witnessed copy; each element is `(element, Packed, digests)`.
+        nodes: the original nodes, each once, from the outermost on.
+        sources: nodes that are read, numbered by their place.
+        seeds: those of the random transforms, numbered by their place; None where the
+            stream of each record is told by its generator alone.
+        batched: whether an element is a batch.
+        digester: what digests the content of samples; None where nobody wants it.
+    """
+
+    digester: Digester | None
+    top: grain.IterDataset[Any] = field(init=False)
+    nodes: list[Any] = field(default_factory=list)
+    sources: list[Any] = field(default_factory=list)
+    seeds: list[int | None] = field(default_factory=list)
+    batched: bool = False
+
+
+def witness(dataset: grain.IterDataset[Any], digester: Digester | None) -> Graph:
+    """Copy a graph so that each element brings along what it is made of.
+
+    Args:
+        dataset: the outermost node.
+        digester: what digests the content of samples; None where nobody wants it.
+
+    Raises:
+        UsageError: a node is not known.
+    """
+    graph = Graph(digester)
+    graph.batched = _is_batched(dataset)
+    if any(type(node).__name__ == "_SamplerMapDataset" for node in _walk(dataset)):
+        graph.seeds.append(None)
+    copier = _Copier(graph, dataset, operations=len(graph.seeds) + _count_random(dataset))
+    graph.top = copier.sealed(copier.copy(dataset))
+    return graph
+
+
+class _Copier:
+    def __init__(self, graph: Graph, top: Any, operations: int) -> None:
+        self._graph = graph
+        self._operations = max(operations, 1)
+        self._outermost = _reached_as_they_are(top)
+        self._done: dict[int, Any] = {}
+
+    def sealed(self, node: Any) -> Seal:
+        graph = self._graph
+        return Seal(node, self._operations, batched=graph.batched, digester=graph.digester)
+
+    def copy(self, node: Any) -> Any:
+        """Copy a node with all that is above the sources."""
+        if id(node) not in self._done:
+            self._graph.nodes.append(node)
+            self._done[id(node)] = self._copy(node)
+        return self._done[id(node)]
+
+    def _copy(self, node: Any) -> Any:
+        name = type(node).__name__
+        if not _parents(node):
+            return self._source(node)
+        if name not in _KNOWN or not _is_of_grain(node):
+            raise _unknown(node)
+        if name == "ZipMapDataset":
+            return self._zip(node)
+        twin = _shallow(node, {id(parent): self.copy(parent) for parent in _parents(node)})
+        if name in _RANDOM:
+            twin._map_fn = self._drawing(node)
+        elif name in _WRAPPERS:
+            attribute, wrapper = _WRAPPERS[name]
+            setattr(twin, attribute, wrapper(getattr(node, attribute)))
+        elif name == "PrefetchIterDataset":
+            twin._parents = (Probe(twin._parent),)
+        elif name == "RepeatIterDataset":
+            twin._parents = (PassCounter(twin._parent),)
+        elif name == "ProcessPrefetchIterDataset" and id(node) in self._outermost:
+            # What no transform changes any more is digested where it was made.
+            twin._parents = (self.sealed(twin._parent),)
+        return twin
+
+    def _source(self, node: Any) -> Any:
+        name = type(node).__name__
+        if not isinstance(node, grain.MapDataset):
+            raise _unknown(node)
+        number = len(self._graph.sources)
+        self._graph.sources.append(node)
+        if _is_of_grain(node) and name == "SourceMapDataset":
+            return WitnessedSource(node, number)
+        if _is_of_grain(node) and name == "RangeMapDataset":
+            return WitnessedRange(node, number)
+        return WitnessedLeaf(node, number)
+
+    def _drawing(self, node: Any) -> Drawing:
+        is_stream = isinstance(node, grain.IterDataset)
+        seed = node._seed if is_stream else node._rng_pool._seed
+        self._graph.seeds.append(int(seed))
+        return Drawing(node._map_fn, len(self._graph.seeds) - 1, pairs=is_stream)
+
+    def _zip(self, node: Any) -> Any:
+        """Witness the first of what is put side by side: it names the record."""
+        first, *others = node.parents
+        return _shallow(node, {id(first): self.copy(first)} | {id(it): it for it in others})
+
+
+_WRAPPERS = {
+    "MapIterDataset": ("_map_fn", Mapping),
+    "MapWithIndexIterDataset": ("_map_fn", Indexing),
+    "FilterIterDataset": ("_filter_fn", Choosing),
+    "BatchIterDataset": ("_batch_fn", Batching),
+}
+
+_RANDOM = frozenset({"RandomMapMapDataset", "RandomMapIterDataset"})
+
+_KNOWN = (
+    _PASSING
+    | _BELOW
+    | _RANDOM
+    | _WRAPPERS.keys()
+    | {"PrefetchIterDataset", "RepeatIterDataset", "ZipMapDataset"}
+)
+
+
+def _shallow(node: Any, twins: AnyMapping[int, Any]) -> Any:
+    """Copy one node; wherever it keeps a parent, the copy keeps the parent's twin."""
+    twin = copy.copy(node)
+    for name, value in vars(node).items():
+        setattr(twin, name, _with_twins(value, twins))
+    for cached in ("_stats", "_get_parent_items_fn"):
+        vars(twin).pop(cached, None)
+    return twin
+
+
+def _with_twins(value: Any, twins: AnyMapping[int, Any]) -> Any:
+    if id(value) in twins:
+        return twins[id(value)]
+    if type(value) in (tuple, list):
+        return type(value)(_with_twins(item, twins) for item in value)
+    if type(value) is dict:
+        return {key: _with_twins(item, twins) for key, item in value.items()}
+    return value
+
+
+def _walk(top: Any) -> list[Any]:
+    """List the nodes of a graph, each once, from the outermost on."""
+    found = {id(top): top}
+    waiting = [top]
+    while waiting:
+        for parent in _parents(waiting.pop(0)):
+            if id(parent) not in found:
+                found[id(parent)] = parent
+                waiting.append(parent)
+    return list(found.values())
+
+
+def _reached_as_they_are(top: Any) -> set[int]:
+    """Name the nodes whose elements reach the outermost one unchanged."""
+    found = {id(top)}
+    waiting = [top]
+    while waiting:
+        node = waiting.pop()
+        if type(node).__name__ in _PASSING:
+            found |= {id(parent) for parent in _parents(node)}
+            waiting += _parents(node)
+    return found
+
+
+def _is_batched(top: Any) -> bool:
+    return any(
+        type(node).__name__ in {"BatchMapDataset", "BatchIterDataset"} for node in _walk(top)
+    )
+
+
+def _count_random(top: Any) -> int:
+    return sum(type(node).__name__ in _RANDOM for node in _walk(top))
+
+
+def _parents(node: Any) -> tuple[Any, ...]:
+    # An interleave, such as that of worker processes, keeps them to itself.
+    return tuple(node.parents or getattr(node, "_datasets", ()))
+
+
+def _is_of_grain(node: Any) -> bool:
+    return type(node).__module__.partition(".")[0] == "grain"
+
+
+def _unknown(node: Any) -> UsageError:
+    message = (
+        f"cannot follow records through {type(node).__name__}: record what is below it, or say "
+        "with ids= which key of an element, or which function of it, tells its record"
+    )
+    return UsageError(message)

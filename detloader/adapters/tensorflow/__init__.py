@@ -1,0 +1,72 @@
+"""Records TensorFlow's datasets, by a last operation that tells of each element it hands on.
+
+The datasets of `create_interleaved_dataset_from_generator` and of `to_tf_dataset` say whose
+each sample is. Of any other, `ids` says it, or the content stands for it.
+"""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from detloader.adapters.elements import ElementReader
+from detloader.adapters.request import Request
+from detloader.adapters.tensorflow.readers import MarkReader, PlainReader
+from detloader.adapters.tensorflow.recorded import RecordedDataset
+from detloader.errors import UsageError
+from detloader.manifest.schema import Level
+from detloader.recorder import Recorder
+from detloader.tensorflow.attributed import AttributedDataset
+from detloader.tensorflow.attribution import Attribution
+
+__all__ = ["suits", "wrap"]
+
+
+def suits(loader: object) -> bool:
+    """Tell whether this is a dataset; an iterator over one is recorded as any iterable is."""
+    return isinstance(loader, tf.data.Dataset)
+
+
+def wrap(loader: tf.data.Dataset, request: Request) -> RecordedDataset:
+    """Start recording a dataset."""
+    if isinstance(loader, AttributedDataset) and _marks_suffice(loader, request):
+        return _wrap_marked(loader, request)
+    ids = request.ids
+    if ids is not None and not isinstance(ids, str) and not callable(ids):
+        message = (
+            "a TensorFlow dataset does not say which record it reads: "
+            "give ids as a key of its elements, or as a function of one"
+        )
+        raise UsageError(message)
+    elements = ElementReader(
+        ids,
+        batched=bool(request.batched),
+        content=request.level is not Level.ORDER,
+        digester=request.digester,
+    )
+    reader = PlainReader(elements, loader.element_spec, batched=bool(request.batched))
+    writer = request.writer(loader=type(loader).__name__.lstrip("_"))
+    attribution = loader.attribution if isinstance(loader, AttributedDataset) else Attribution()
+    return RecordedDataset(loader, reader, Recorder(writer, reader.encode), attribution)
+
+
+def _marks_suffice(loader: AttributedDataset, request: Request) -> bool:
+    """Tell whether marks say whose each sample is, as far as the user does not know better."""
+    batched = loader.mark_rank == 1
+    return (
+        loader.attribution.known
+        and loader.mark_rank <= 1
+        and request.ids is None
+        and request.batched in {None, batched}
+    )
+
+
+def _wrap_marked(loader: AttributedDataset, request: Request) -> RecordedDataset:
+    attribution = loader.attribution
+    reader = MarkReader(
+        attribution,
+        loader.element_spec,
+        batched=loader.mark_rank == 1,
+        digester=None if request.level is Level.ORDER else request.digester,
+    )
+    writer = request.writer(**attribution.declare())
+    return RecordedDataset(loader.pairs, reader, Recorder(writer, reader.encode), attribution)

@@ -1,0 +1,171 @@
+"""What is recorded of an element of a TensorFlow dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+import tensorflow as tf
+from numpy.typing import NDArray
+
+from detloader.adapters.elements import Delivered, ElementReader
+from detloader.adapters.tensorflow.iterations import Iteration
+from detloader.manifest.content import UndigestibleError
+from detloader.manifest.rounding import Digester
+from detloader.tensorflow.attribution import MARK, Attribution
+
+__all__ = ["MarkReader", "PlainReader", "Reader"]
+
+
+class Reader(Protocol):
+    """Reads elements, told as the arrays that they consist of.
+
+    Attributes:
+        marked: whether the mark comes first, before the element's own arrays.
+        needs_elements: whether the element's own arrays are asked for.
+    """
+
+    marked: bool
+    needs_elements: bool
+
+    def begin(self) -> Any:
+        """Return what is to be known of the moment at which an iteration begins."""
+
+    def read(self, arrays: Sequence[Any], iteration: Iteration) -> tuple[Any, int]:
+        """Return what was delivered, and the last epoch that it belongs to."""
+
+
+class PlainReader:
+    """Reads elements of a dataset that knows no IDs."""
+
+    marked = False
+    needs_elements = True
+
+    def __init__(self, elements: ElementReader, spec: Any, *, batched: bool) -> None:
+        self._elements = elements
+        self._restore = _Restorer(spec, batched=batched)
+        self.encode = elements.encode
+
+    def begin(self) -> None:
+        """Return nothing: an iteration is an epoch."""
+
+    def read(self, arrays: Sequence[Any], iteration: Iteration) -> tuple[Delivered, int]:
+        """Read one element."""
+        epoch = iteration.first_epoch
+        return self._elements.read(self._restore(arrays), epoch, iteration.number), epoch
+
+
+class _Marked(NamedTuple):
+    """One element, and whose it is.
+
+    Attributes:
+        marks: int64, shape (rows, 2).
+        epochs: int64, shape (rows,).
+        content: uint64, shape (rows,); None where it has no bytes of its own.
+        number: of the element in its iteration.
+    """
+
+    rows: int
+    marks: NDArray[np.int64]
+    epochs: NDArray[np.int64]
+    content: NDArray[np.uint64] | None
+    number: int
+
+
+class MarkReader:
+    """Reads elements that come with marks."""
+
+    marked = True
+
+    def __init__(
+        self, attribution: Attribution, spec: Any, *, batched: bool, digester: Digester | None
+    ) -> None:
+        self._attribution = attribution
+        self._restore = _Restorer(spec, batched=batched)
+        self._batched = batched
+        self._digester = digester
+        self.needs_elements = digester is not None
+        self.begin = attribution.begin
+
+    def read(self, arrays: Sequence[Any], iteration: Iteration) -> tuple[_Marked, int]:
+        """Read one element."""
+        marks = np.array(arrays[0]).reshape(-1, MARK)
+        epochs = iteration.first_epoch + self._attribution.epochs(marks, iteration.since)
+        content = None
+        if self._digester is not None:
+            content = self._content(self._digester, arrays[1:], len(marks))
+        chunk = _Marked(len(marks), marks, epochs, content, iteration.number)
+        return chunk, int(epochs.max(initial=iteration.first_epoch))
+
+    def encode(self, chunks: Sequence[_Marked]) -> pa.Table:
+        """Return one row for each record, in delivery order."""
+        counts = [chunk.rows for chunk in chunks]
+        told = dict(self._attribution.columns(np.concatenate([chunk.marks for chunk in chunks])))
+        columns: dict[str, Any] = {
+            "record": told.pop("record"),
+            "epoch": np.concatenate([chunk.epochs for chunk in chunks]),
+        }
+        if self._batched:
+            columns["batch"] = np.repeat([chunk.number for chunk in chunks], counts)
+        if self.needs_elements:
+            columns["content"] = _content_array(chunks)
+        return pa.table(columns | told)
+
+    def _content(
+        self, digester: Digester, arrays: Sequence[Any], rows: int
+    ) -> NDArray[np.uint64] | None:
+        try:
+            element = self._restore(arrays)
+            if not self._batched:
+                return np.array([digester.sample(element)], np.uint64)
+            digests = digester.batch(element)
+        except UndigestibleError:
+            return None
+        return digests if len(digests) == rows else None
+
+
+class _Restorer:
+    """Makes elements of the arrays that TensorFlow tells them as."""
+
+    def __init__(self, spec: Any, *, batched: bool) -> None:
+        self._spec = spec
+        self._batched = batched
+        self._components = [
+            tf.nest.flatten(leaf, expand_composites=True) for leaf in tf.nest.flatten(spec)
+        ]
+
+    def __call__(self, arrays: Sequence[Any]) -> Any:
+        given = iter(arrays)
+        leaves = []
+        for components in self._components:
+            parts = [self._as_leaf(next(given)) if is_told(part) else part for part in components]
+            leaves.append(parts[0] if len(parts) == 1 else tuple(parts))
+        return tf.nest.pack_sequence_as(self._spec, leaves)
+
+    def _as_leaf(self, value: Any) -> Any:
+        """Return text as Python's own, for NumPy has it as objects without bytes."""
+        if not isinstance(value, np.ndarray) or not value.dtype.hasobject:
+            return value
+        return _text_columns(value) if self._batched else value.tolist()
+
+
+def is_told(part: Any) -> bool:
+    """Tell whether a component of an element can be seen from Python."""
+    return part is not None and part.dtype not in {tf.variant, tf.resource}
+
+
+def _text_columns(array: NDArray[Any]) -> Any:
+    """Return the columns of a batch of text, each a list with one entry for each row."""
+    if array.ndim <= 1:
+        return array.tolist()
+    return [_text_columns(array[:, place]) for place in range(array.shape[1])]
+
+
+def _content_array(chunks: Sequence[_Marked]) -> pa.Array[Any]:
+    known = np.repeat([chunk.content is not None for chunk in chunks], [c.rows for c in chunks])
+    digests = np.zeros(len(known), np.uint64)
+    if known.any():
+        digests[known] = np.concatenate([c.content for c in chunks if c.content is not None])
+    return pa.array(digests, mask=~known)

@@ -1,0 +1,167 @@
+"""Records Torch's loaders, and those of packages that derive theirs from them.
+
+wrap        this module: which loaders, and what is recorded of each
+batches     the loaders of `to_torch_loader`, recorded through the dataset that they read
+twin        what the user gets, and the iterators that it makes
+watched     what Torch is given in place of data set, collating and starting functions
+watch       looks on while a batch is made, in whichever process that is
+reading     what can be told of samples; tensors: as arrays and labels
+witness     what travels with a batch
+recording   counts epochs in the loop's process; rows: what is written
+declared    what loader and samplers say of themselves
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence, Sized
+from typing import Any, cast
+
+import pyarrow as pa
+from torch import distributed
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    IterableDataset,
+    IterDataPipe,
+    MapDataPipe,
+    default_collate,
+)
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from detloader.adapters import Recorded, find_iterate
+from detloader.adapters.ids import id_array
+from detloader.adapters.request import Request
+from detloader.adapters.torch.batches import wrap_batches
+from detloader.adapters.torch.declared import (
+    deciding_sampler,
+    declared_of,
+    epoch_holders,
+    padding_of,
+    seed_of_epoch,
+)
+from detloader.adapters.torch.reading import SampleReader
+from detloader.adapters.torch.recording import Recording
+from detloader.adapters.torch.rows import Columns, RowMaker
+from detloader.adapters.torch.twin import RecordedLoader, twin_of
+from detloader.adapters.torch.watch import Watch
+from detloader.errors import UsageError
+from detloader.generators.witness import GLOBALS, DrawWitness, names_of_stored
+from detloader.manifest.schema import Level
+from detloader.recorder import Recorder
+from detloader.torch.batches import Batches
+
+__all__ = ["rank_of", "suits", "wrap"]
+
+
+def suits(loader: object) -> bool:
+    """Tell whether this is a loader of Torch's, and not of data pipes, which Torch has given up."""
+    return isinstance(loader, DataLoader) and not isinstance(
+        loader.dataset, IterDataPipe | MapDataPipe
+    )
+
+
+def wrap(loader: DataLoader[Any], request: Request) -> Recorded:
+    """Start recording a loader.
+
+    Raises:
+        UsageError: it is recorded already, or has begun; or `ids` makes no sense.
+    """
+    if isinstance(loader.dataset, Batches):
+        return wrap_batches(loader, loader.dataset, request)
+    _require_fresh(loader)
+    return _record(loader, request)
+
+
+def rank_of(loader: DataLoader[Any]) -> tuple[int, int] | None:
+    """Return the rank that a loader reads for and how many there are; None where nobody says."""
+    if isinstance(loader.dataset, Batches):
+        return None
+    sampler = deciding_sampler(loader)
+    rank, ranks = getattr(sampler, "rank", None), getattr(sampler, "num_replicas", None)
+    if isinstance(rank, int) and isinstance(ranks, int):
+        return rank, ranks
+    if distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank(), distributed.get_world_size()
+    return None
+
+
+def _require_fresh(loader: DataLoader[Any]) -> None:
+    if isinstance(loader, RecordedLoader):
+        raise UsageError("this loader is recorded already: record the one that it was made of")
+    for name, value in vars(loader).items():
+        is_kept = name != "_iterator" or loader.persistent_workers
+        if isinstance(value, _BaseDataLoaderIter) and (is_kept or _will_go_on(loader)):
+            message = "the loader has begun: record it before its first iteration or state_dict()"
+            raise UsageError(message)
+
+
+def _will_go_on(loader: DataLoader[Any]) -> bool:
+    """Tell whether an iterator was made for a checkpoint, and waits for the first iteration."""
+    return bool(vars(loader).get("_initial_iter_for_state_dict"))
+
+
+def _record(loader: DataLoader[Any], request: Request) -> RecordedLoader:
+    full = request.level is not Level.ORDER
+    generators = names_of_stored(_holders(loader)) if full and request.draws else None
+    columns = Columns(
+        batch=_delivers_batches(loader, request),
+        generators=generators,
+        content=full,
+        worker=loader.num_workers > 0,
+        seed=any(seed_of_epoch(holder) is not None for holder in epoch_holders(loader)),
+        resumed=hasattr(loader, "load_state_dict"),
+        padding=padding_of(loader),
+    )
+    watch = functools.partial(_watch, loader, request, generators)
+    rows = RowMaker(columns, _ids_of_indices(loader, request))
+    seeds: dict[int, None] = {}
+    writer = request.writer(**_declared(loader, generators))
+    return twin_of(loader, Recording(watch, Recorder(writer, rows.encode, seeds), seeds))
+
+
+def _delivers_batches(loader: DataLoader[Any], request: Request) -> bool:
+    if loader.batch_sampler is not None:
+        return True
+    return bool(request.batched) or isinstance(loader.sampler, BatchSampler)
+
+
+def _ids_of_indices(loader: DataLoader[Any], request: Request) -> pa.Array[Any] | None:
+    if request.ids is None or isinstance(request.ids, str) or callable(request.ids):
+        return None
+    if isinstance(loader.dataset, IterableDataset):
+        message = "an iterable data set has no indices: give ids as a key or a function of a sample"
+        raise UsageError(message)
+    return id_array(request.ids, len(cast("Sized", loader.dataset)))
+
+
+def _watch(loader: DataLoader[Any], request: Request, generators: Sequence[str] | None) -> Watch:
+    """Return what watches one iterator."""
+    collated = loader.batch_sampler is not None
+    indexed = not isinstance(loader.dataset, IterableDataset)
+    of_samples = request.ids if isinstance(request.ids, str) or callable(request.ids) else None
+    content = request.level is not Level.ORDER
+    named = indexed or of_samples is not None or find_iterate(loader.dataset) is not None
+    reader = SampleReader(
+        of_samples,
+        # Without a name, nothing else could stand for an ID.
+        request.digester if content or not named else None,
+        stacked=collated and loader.collate_fn is default_collate,
+    )
+    draws = None if generators is None else DrawWitness(_holders(loader), generators)
+    return Watch(reader, draws, indexed=indexed, collated=collated, batched=bool(request.batched))
+
+
+def _declared(loader: DataLoader[Any], generators: Sequence[str] | None) -> dict[str, Any]:
+    declared = declared_of(loader)
+    if generators is not None:
+        # These columns are of generators, and not of the members of one record.
+        declared["config"] |= {
+            "independent_draws": [*GLOBALS, *generators],
+            "inert": ["independent_draws"],
+        }
+    return declared
+
+
+def _holders(loader: DataLoader[Any]) -> dict[str, object]:
+    return {"": loader.dataset, "collate_fn": loader.collate_fn}

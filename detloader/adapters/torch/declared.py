@@ -1,0 +1,160 @@
+"""What a loader and its samplers say of themselves."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, IterableDataset
+
+from detloader.adapters.torch.rows import Padding
+from detloader.manifest.content import sample_digest
+
+__all__ = [
+    "MOST_WEIGHTS",
+    "deciding_sampler",
+    "declared_of",
+    "epoch_holders",
+    "padding_of",
+    "seed_of_epoch",
+]
+
+_SHUFFLES = {
+    "SequentialSampler": False,
+    "RandomSampler": True,
+    "SubsetRandomSampler": True,
+    "WeightedRandomSampler": True,
+}
+"""Whether samplers shuffle, by their names, for other packages have their own of that name."""
+
+
+MOST_WEIGHTS = 100_000
+"""Weights that a header holds; it takes a second to write as many."""
+
+
+def declared_of(loader: DataLoader[Any]) -> dict[str, Any]:
+    """Return the fields of `Declared` that the loader's own objects tell."""
+    declared: dict[str, Any] = {
+        "loader": type(loader).__qualname__,
+        "workers": loader.num_workers,
+        "deterministic": not loader.num_workers or getattr(loader, "in_order", True),
+        "config": {
+            "collate": getattr(loader.collate_fn, "__qualname__", type(loader.collate_fn).__name__),
+            "persistent_workers": loader.persistent_workers,
+            "prefetch_factor": loader.prefetch_factor,
+        },
+    }
+    if loader.num_workers:
+        declared["start_method"] = _start_method(loader)
+    if isinstance(loader.dataset, IterableDataset):
+        return declared | {"batch_size": loader.batch_size, "drop_remainder": loader.drop_last}
+    sampler = deciding_sampler(loader)
+    declared["config"] |= {"sampler": type(sampler).__name__} | _digest_of_weights(sampler)
+    return declared | _batches_of(loader) | _order_of(loader)
+
+
+def deciding_sampler(loader: DataLoader[Any]) -> Any:
+    """Return the sampler that decides on the order of records."""
+    outer = _outer_sampler(loader)
+    return outer.sampler if isinstance(outer, BatchSampler) else outer
+
+
+def epoch_holders(loader: DataLoader[Any]) -> Iterator[Any]:
+    """Return what may be told the epoch: samplers from the outermost on, and the data set."""
+    yield loader.batch_sampler
+    yield getattr(loader.batch_sampler, "sampler", None)
+    yield loader.sampler
+    yield loader.dataset
+
+
+def _outer_sampler(loader: DataLoader[Any]) -> Any:
+    # Beside a batch sampler of the user's own, `loader.sampler` is a dummy.
+    return loader.sampler if loader.batch_sampler is None else loader.batch_sampler
+
+
+def padding_of(loader: DataLoader[Any]) -> Padding | None:
+    """Return how a distributed sampler evens out its ranks; None where it does not."""
+    sampler, outer = deciding_sampler(loader), _outer_sampler(loader)
+    if not isinstance(sampler, DistributedSampler) or sampler.drop_last:
+        return None
+    size = len(sampler.dataset)  # type: ignore[arg-type]
+    if not isinstance(outer, BatchSampler) or size % sampler.num_replicas == 0:
+        return None
+    return Padding(size, sampler.num_replicas, sampler.rank, outer.batch_size)
+
+
+def seed_of_epoch(sampler: object) -> int | None:
+    """Return what a sampler seeds its next order with; None where it does not say."""
+    seed, epoch = getattr(sampler, "seed", None), getattr(sampler, "epoch", None)
+    return seed + epoch if isinstance(seed, int) and isinstance(epoch, int) else None
+
+
+def _start_method(loader: DataLoader[Any]) -> str:
+    if loader.multiprocessing_context is not None:
+        context: Any = loader.multiprocessing_context
+        return str(context.get_start_method())
+    # Asked otherwise, the answer would be settled, and the program could not set its own.
+    chosen = multiprocessing.get_start_method(allow_none=True)
+    return chosen or multiprocessing.get_all_start_methods()[0]
+
+
+def _batches_of(loader: DataLoader[Any]) -> dict[str, Any]:
+    outer = _outer_sampler(loader)
+    if isinstance(outer, BatchSampler):
+        return {"batch_size": outer.batch_size, "drop_remainder": outer.drop_last}
+    return {"batch_size": None} if loader.batch_sampler is None else {}
+
+
+def _order_of(loader: DataLoader[Any]) -> dict[str, Any]:
+    sampler = deciding_sampler(loader)
+    order: dict[str, Any] = {}
+    with contextlib.suppress(TypeError):
+        order["source_size"] = len(loader.dataset)  # type: ignore[arg-type]
+    shuffle = _shuffles(sampler)
+    if shuffle is not None:
+        order["shuffle"] = shuffle
+    if shuffle:
+        order["seed"] = _seed_of(loader, sampler)
+    if isinstance(replacement := getattr(sampler, "replacement", None), bool):
+        order["replacement"] = replacement
+    return order | _amounts_of(sampler, order.get("source_size"))
+
+
+def _amounts_of(sampler: Any, source_size: int | None) -> dict[str, Any]:
+    if isinstance(ranks := getattr(sampler, "num_replicas", None), int):
+        return {"world_size": ranks}
+    amounts: dict[str, Any] = {}
+    count = getattr(sampler, "num_samples", None)
+    if isinstance(count, int) and count != source_size:
+        amounts["num_samples"] = count
+    weights = getattr(sampler, "weights", None)
+    if weights is not None and len(weights) <= MOST_WEIGHTS:
+        amounts["weights"] = torch.as_tensor(weights, dtype=torch.double).tolist()
+    return amounts
+
+
+def _digest_of_weights(sampler: Any) -> dict[str, Any]:
+    """Stand for weights that are too many for a header, so that other ones are another setting."""
+    weights = getattr(sampler, "weights", None)
+    if weights is None or len(weights) <= MOST_WEIGHTS:
+        return {}
+    numbers = torch.as_tensor(weights, dtype=torch.double).numpy()
+    return {"weights": f"{len(numbers)} weights, digest {sample_digest(numbers):016x}"}
+
+
+def _shuffles(sampler: Any) -> bool | None:
+    if isinstance(told := getattr(sampler, "shuffle", None), bool):
+        return told
+    names = (kind.__name__ for kind in type(sampler).__mro__)
+    return next((_SHUFFLES[name] for name in names if name in _SHUFFLES), None)
+
+
+def _seed_of(loader: DataLoader[Any], sampler: Any) -> int:
+    """Return the seed of the order: the sampler's own, or that of the generator it draws from."""
+    if isinstance(seed := getattr(sampler, "seed", None), int):
+        return seed
+    generator = getattr(sampler, "generator", None) or loader.generator
+    return int(torch.initial_seed() if generator is None else generator.initial_seed())

@@ -1,0 +1,127 @@
+"""What can be told of samples, and of the batch that they are put into."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from detloader.adapters.torch.tensors import as_arrays, label_of, labels_of
+from detloader.errors import UsageError
+from detloader.manifest.content import UndigestibleError
+from detloader.manifest.rounding import Digester
+
+__all__ = ["Ids", "SampleReader", "as_indices"]
+
+Ids: TypeAlias = "array[int] | list[str]"
+
+
+class SampleReader:
+    """Reads IDs, content and labels of the records of one batch, as parts of a `Witness`.
+
+    All of it is that of the samples before they are put together: a batch that pads or mixes
+    does not change whose content it is. Where Torch itself stacks them, the rows of the batch
+    have the same digests as the samples, and are digested instead, ten times as fast.
+    """
+
+    def __init__(
+        self,
+        ids: str | Callable[[Any], Any] | None,
+        digester: Digester | None,
+        *,
+        stacked: bool,
+    ) -> None:
+        """Say what to read.
+
+        Args:
+            ids: key of a sample that holds its ID, or a function that finds it.
+            digester: digests samples; None leaves them, and their labels, alone.
+            stacked: whether Torch itself makes the batch of them.
+        """
+        self._ids = ids
+        self._digester = digester
+        self._stacked = stacked
+
+    def of_samples(self, samples: Sequence[Any]) -> dict[str, Any]:
+        """Read samples that are not yet put together.
+
+        Raises:
+            UsageError: what should be an ID is none.
+        """
+        parts: dict[str, Any] = {}
+        if self._ids is not None:
+            parts["ids"] = _as_ids([self._find(sample) for sample in samples])
+        if self._digester is not None and not self._stacked:
+            parts |= _content_of_samples(samples, self._digester)
+        return parts
+
+    def of_stacked(self, batch: Any, rows: int) -> dict[str, Any]:
+        """Read what is left from the batch that Torch made of the samples."""
+        if self._digester is None or not self._stacked:
+            return {}
+        return _content_of_batch(batch, rows, self._digester)
+
+    def of_batch(self, batch: Any) -> dict[str, Any]:
+        """Read a batch that came as one.
+
+        Raises:
+            UsageError: what should be an ID is none.
+        """
+        digester = self._digester
+        parts = {} if digester is None else _content_of_batch(batch, None, digester)
+        if self._ids is not None:
+            found = as_arrays(self._find(batch))
+            parts["ids"] = _as_ids(found.tolist() if isinstance(found, np.ndarray) else found)
+        return parts
+
+    def _find(self, sample: Any) -> Any:
+        return self._ids(sample) if callable(self._ids) else sample[self._ids]
+
+
+def _content_of_samples(samples: Sequence[Any], digester: Digester) -> dict[str, Any]:
+    try:
+        arrays = [as_arrays(sample) for sample in samples]
+        digests = array("Q", map(digester.sample, arrays))
+    except UndigestibleError:
+        return {}
+    labels = [label_of(sample) for sample in arrays]
+    return {"content": digests.tobytes(), "labels": None if None in labels else labels}
+
+
+def _content_of_batch(batch: Any, rows: int | None, digester: Digester) -> dict[str, Any]:
+    try:
+        arrays = as_arrays(batch)
+        digests = digester.batch(arrays)
+    except UndigestibleError:
+        return {}
+    if rows is not None and len(digests) != rows:
+        return {}
+    return {"content": digests.tobytes(), "labels": labels_of(arrays, len(digests))}
+
+
+def as_indices(indices: Sequence[Any]) -> Ids:
+    """Return what a sampler gave, as IDs: whole numbers, or else text."""
+    try:
+        return array("q", indices)
+    except (TypeError, OverflowError):
+        return [index if isinstance(index, str) else str(index) for index in indices]
+
+
+def _as_ids(found: Iterable[Any]) -> Ids:
+    values = list(found)
+    try:
+        return array("q", values)
+    except (TypeError, OverflowError):
+        return [_as_text(value) for value in values]
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode()
+    if not isinstance(value, str):
+        message = f"an ID is a 64-bit integer or a string, not {value!r}"
+        raise UsageError(message)
+    value.encode()  # raises here, at this record, where it has no UTF-8
+    return value

@@ -1,0 +1,87 @@
+"""The run of one loader: how its iterators are watched, and what becomes of what they deliver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from detloader.adapters.torch.rows import Delivered
+from detloader.adapters.torch.watch import Watch
+from detloader.adapters.torch.witness import Witness
+from detloader.errors import LoaderError
+from detloader.recorder import Recorder
+
+__all__ = ["Beginning", "Iteration", "Recording"]
+
+
+class Beginning(NamedTuple):
+    """What is known when an iteration begins.
+
+    Attributes:
+        epoch: the sampler's number; None where it has none.
+        seed: what the sampler seeds its order with; None where it does not say.
+        resumed: whether a checkpoint is taken up.
+    """
+
+    epoch: int | None
+    seed: int | None
+    resumed: bool
+
+
+class Recording:
+    """Counts epochs, and hands over what was delivered.
+
+    An epoch's number is the sampler's, if that was set since the last one; else it is the
+    next one, for a sampler that is never told the epoch says the same number again.
+
+    Attributes:
+        watch: callable; returns what watches one more iterator.
+        seeds: those of the orders, in order of first use.
+    """
+
+    def __init__(
+        self, watch: Callable[[], Watch], recorder: Recorder[Delivered], seeds: dict[int, None]
+    ) -> None:
+        self.watch = watch
+        self._recorder = recorder
+        self._seeds = seeds
+        self._told: int | None = None
+        self._next = 0
+
+    def begin_epoch(self, beginning: Beginning) -> int:
+        """Number an epoch, at its first batch: an iterator may be made and never used."""
+        epoch = max(0, self._next - 1) if beginning.resumed else self._next
+        if beginning.epoch is not None and beginning.epoch != self._told:
+            epoch = self._told = beginning.epoch
+        self._next = epoch + 1
+        if beginning.seed is not None:
+            self._seeds[beginning.seed] = None
+        return epoch
+
+    def put(self, delivered: Delivered) -> None:
+        """Take what was delivered."""
+        error = delivered.witness.error
+        if error is not None:
+            self._recorder.lose(LoaderError(f"batch {delivered.number}: {error}"))
+        elif delivered.rows:
+            self._recorder.put(delivered)
+
+    def close(self, *, broken_off: bool = False) -> None:
+        """Seal the run."""
+        self._recorder.close(broken_off=broken_off)
+
+
+class Iteration:
+    """One pass of an iterator over its loader."""
+
+    def __init__(self, recording: Recording, beginning: Beginning) -> None:
+        self._recording = recording
+        self._beginning = beginning
+        self._epoch: int | None = None
+
+    def put(self, witness: Witness, number: int) -> None:
+        """Take the witness of the epoch's batch of that number."""
+        if self._epoch is None:
+            self._epoch = self._recording.begin_epoch(self._beginning)
+        _, seed, resumed = self._beginning
+        self._recording.put(Delivered(witness, self._epoch, number, seed, resumed))

@@ -1,0 +1,196 @@
+"""Makes the rows of what was delivered, in the recorder's thread."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from detloader.adapters.torch.witness import Witness
+from detloader.errors import UsageError
+from detloader.generators.witness import GLOBALS, fold_draws
+
+__all__ = ["Columns", "Delivered", "Padding", "RowMaker"]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """One batch that the loop was given.
+
+    Attributes:
+        number: label of the batch in its epoch.
+        seed: what the sampler seeded the epoch's order with; None where it did not say.
+        resumed: whether its iteration took up a checkpoint.
+    """
+
+    witness: Witness
+    epoch: int
+    number: int
+    seed: int | None
+    resumed: bool
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        return self.witness.rows
+
+
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """How a sampler evens out the ranks: it goes on with records that it dealt before.
+
+    Attributes:
+        source_size: records before it begins again.
+        ranks: how many ranks they are dealt to, one by one.
+        rank: this one.
+        batch_size: records of a batch.
+    """
+
+    source_size: int
+    ranks: int
+    rank: int
+    batch_size: int
+
+    def flags(self, chunks: Sequence[Delivered]) -> NDArray[np.bool_]:
+        """Tell which rows were added."""
+        places = [
+            chunk.number * self.batch_size + place
+            for chunk in chunks
+            for place in range(chunk.rows)
+        ]
+        return np.array(places) * self.ranks + self.rank >= self.source_size
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Columns:
+    """What the rows have beside `record` and `epoch`: it must not depend on when they are made.
+
+    Attributes:
+        batch: whether records come in batches.
+        generators: paths of the stored generators; None where nobody looks at any.
+        content: whether samples are digested.
+        worker: whether there are workers.
+        seed: whether the sampler seeds each epoch's order anew.
+        resumed: whether an iteration may take up a checkpoint.
+        padding: how the sampler evens out the ranks; None where it does not.
+    """
+
+    batch: bool
+    generators: Sequence[str] | None
+    content: bool
+    worker: bool
+    seed: bool
+    resumed: bool
+    padding: Padding | None
+
+
+class RowMaker:
+    """Makes rows of one loader's batches."""
+
+    def __init__(self, columns: Columns, ids: pa.Array[Any] | None) -> None:
+        """Say which columns there are.
+
+        Args:
+            columns: those.
+            ids: ID of each index of the data set; None where the index is the ID.
+        """
+        self._columns = columns
+        self._ids = ids
+        self._kind: type | None = None
+        self._labelled: bool | None = None
+
+    def encode(self, chunks: Sequence[Delivered]) -> pa.Table:
+        """Return one row for each record, in delivery order.
+
+        Raises:
+            UsageError: records have no ID, or IDs of two types.
+        """
+        counts = [chunk.rows for chunk in chunks]
+        told = self._columns
+
+        def each(value: Callable[[Delivered], Any]) -> Any:
+            return np.repeat(np.array([value(chunk) for chunk in chunks]), counts)
+
+        columns: dict[str, Any] = self._records(chunks)
+        columns["epoch"] = each(lambda chunk: chunk.epoch)
+        if told.batch:
+            columns["batch"] = each(lambda chunk: chunk.number)
+        if told.generators is not None:
+            columns |= _draws(chunks, told.generators)
+        if told.content:
+            columns["content"] = _digests([chunk.witness.content for chunk in chunks], counts)
+        if told.worker:
+            columns["worker"] = each(lambda chunk: chunk.witness.worker)
+            columns["worker_seed"] = each(lambda chunk: chunk.witness.worker_seed)
+        if told.seed:
+            columns["seed"] = each(lambda chunk: chunk.seed)
+        if told.resumed:
+            columns["resumed"] = each(lambda chunk: chunk.resumed)
+        if told.padding is not None:
+            columns["padding"] = told.padding.flags(chunks)
+        return pa.table(columns | self._labels(chunks))
+
+    def _records(self, chunks: Sequence[Delivered]) -> dict[str, Any]:
+        found = [_ids_of(chunk.witness) for chunk in chunks]
+        kinds = {type(ids) for ids in found} | ({self._kind} if self._kind else set())
+        if len(kinds) > 1:
+            message = "some ids are whole numbers and some are text: make them all of one type"
+            raise UsageError(message)
+        self._kind = kinds.pop()
+        if self._kind is list:
+            return {"record": pa.array(list(itertools.chain(*found)), pa.string())}
+        numbers = np.concatenate([np.asarray(ids, np.int64) for ids in found])
+        if self._ids is None:
+            return {"record": numbers}
+        return {"record": self._ids.take(numbers), "index": numbers}
+
+    def _labels(self, chunks: Sequence[Delivered]) -> dict[str, Any]:
+        if self._labelled is None:
+            self._labelled = chunks[0].witness.labels is not None
+        if not self._labelled:
+            return {}
+        unknown: list[int | None] = [None]
+        labels = (chunk.witness.labels or unknown * chunk.rows for chunk in chunks)
+        return {"label": pa.array(list(itertools.chain(*labels)), pa.int64())}
+
+
+def _ids_of(witness: Witness) -> array[int] | list[str]:
+    if witness.ids is not None:
+        return witness.ids
+    if witness.indices is not None:
+        return witness.indices
+    if not witness.content:
+        message = "samples have neither an ID nor content that could stand for it: give ids"
+        raise UsageError(message)
+    return [f"{digest:016x}" for digest in np.frombuffer(witness.content, np.uint64).tolist()]
+
+
+def _draws(chunks: Sequence[Delivered], generators: Sequence[str]) -> dict[str, Any]:
+    names = [*GLOBALS, *generators, "others"]
+    found = [
+        np.frombuffer(chunk.witness.draws, np.uint64).reshape(-1, len(names))
+        if chunk.witness.draws
+        else np.zeros((chunk.rows, len(names)), np.uint64)
+        for chunk in chunks
+    ]
+    digests = np.concatenate(found).T
+    together = functools.reduce(fold_draws, digests)
+    # What the others drew is in the column of all, and has no name of its own.
+    columns = {"draws": together} | {
+        f"draws_{name}": digest for name, digest in zip(names[:-1], digests, strict=False)
+    }
+    return {name: pa.array(digest, mask=digest == 0) for name, digest in columns.items()}
+
+
+def _digests(parts: Sequence[bytes], counts: Sequence[int]) -> pa.Array[Any]:
+    known = np.repeat([bool(part) for part in parts], counts)
+    digests = np.zeros(len(known), np.uint64)
+    digests[known] = np.frombuffer(b"".join(parts), np.uint64)
+    return pa.array(digests, mask=~known)

@@ -1,0 +1,119 @@
+"""A loader's twin: of its class and with its attributes, and it records what it delivers."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, ClassVar, Self, cast
+
+from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from detloader.adapters.torch.declared import epoch_holders, seed_of_epoch
+from detloader.adapters.torch.recording import Beginning, Iteration, Recording
+from detloader.adapters.torch.watched import (
+    WatchedCollate,
+    WatchedStart,
+    watched_iterable,
+    watched_map,
+)
+
+__all__ = ["RecordedLoader", "twin_of"]
+
+
+def twin_of(loader: DataLoader[Any], recording: Recording) -> RecordedLoader:
+    """Return a loader of the same class, data set, samplers and generator, that records."""
+    kind = _recorded_kind(type(loader))  # type: ignore[arg-type]
+    twin: RecordedLoader = kind.__new__(kind)
+    vars(twin).update(vars(loader), _recording=recording)
+    return twin
+
+
+@functools.cache
+def _recorded_kind(kind: type[DataLoader[Any]]) -> type[RecordedLoader]:
+    return type(f"Recorded{kind.__name__}", (RecordedLoader, kind), {"unrecorded": kind})
+
+
+class RecordedLoader(DataLoader[Any]):
+    """A Torch loader that records what it delivers.
+
+    What is watched are the iterators that Torch makes, below all that a class derived from
+    its loader may do with them: their batches are those of the loader alone.
+
+    Attributes:
+        unrecorded: the class of the loader that is recorded.
+    """
+
+    unrecorded: ClassVar[type[DataLoader[Any]]]
+    _recording: Recording | None = None  # none in one that a trainer makes of this class
+
+    def _get_iterator(self) -> _BaseDataLoaderIter:
+        if self._recording is None:
+            return super()._get_iterator()
+        iteration = self.begin_iteration()
+        observed = self._observed(self._recording)
+        iterator: Any = observed._get_iterator()  # noqa: SLF001 - this class's own
+        if "next_iter_state" in vars(self):
+            # A checkpoint is taken up once.
+            vars(self)["next_iter_state"] = vars(observed)["next_iter_state"]
+        iterator.__class__ = _recorded_steps(type(iterator))  # type: ignore[arg-type]
+        iterator.iteration = iteration
+        return cast("_BaseDataLoaderIter", iterator)
+
+    def _observed(self, recording: Recording) -> DataLoader[Any]:
+        """Return a plain loader whose data set, collating and starting functions are watched."""
+        watch = recording.watch()
+        iterable = isinstance(self.dataset, IterableDataset)
+        observed = self.unrecorded.__new__(self.unrecorded)
+        vars(observed).update(
+            vars(self),
+            dataset=(watched_iterable if iterable else watched_map)(self.dataset, watch),
+            collate_fn=WatchedCollate(self.collate_fn, watch),
+            worker_init_fn=WatchedStart(self.worker_init_fn),
+        )
+        return observed
+
+    def begin_iteration(self) -> Iteration | None:
+        """Note what is known of an iteration that is about to begin."""
+        if self._recording is None:
+            return None
+        resumed = vars(self).get("next_iter_state") is not None
+        for holder in epoch_holders(self):
+            epoch = getattr(holder, "epoch", None)
+            if isinstance(epoch, int) and hasattr(holder, "set_epoch"):
+                beginning = Beginning(epoch, seed_of_epoch(holder), resumed)
+                return Iteration(self._recording, beginning)
+        return Iteration(self._recording, Beginning(None, None, resumed))
+
+    def close(self) -> None:
+        """Seal the run."""
+        if self._recording is not None:
+            self._recording.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Seal the run; after an error it is a part of what it was meant to be."""
+        if self._recording is not None:
+            self._recording.close(broken_off=kind is not None)
+
+
+@functools.cache
+def _recorded_steps(kind: type[_BaseDataLoaderIter]) -> type[_RecordedSteps]:
+    return type(kind.__name__, (_RecordedSteps, kind), {})
+
+
+class _RecordedSteps(_BaseDataLoaderIter):
+    """An iterator of Torch's that hands over each batch without its witness."""
+
+    iteration: Iteration
+
+    def __next__(self) -> Any:
+        delivery = super().__next__()
+        self.iteration.put(delivery.witness, self._num_yielded - 1)
+        return delivery.batch
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:  # noqa: FBT001, FBT002 - Torch's
+        """Begin again, with the same workers."""
+        self.iteration = loader.begin_iteration()
+        super()._reset(loader, first_iter)

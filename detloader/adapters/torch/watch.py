@@ -1,0 +1,150 @@
+"""Looks on while a batch is made, in whichever process that is, and makes its witness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import get_worker_info
+
+from detloader.adapters.torch.reading import SampleReader, as_indices
+from detloader.adapters.torch.witness import Witness
+from detloader.errors import UsageError
+from detloader.generators.witness import DrawWitness
+
+__all__ = ["Watch"]
+
+_DIGEST_BYTES = 8
+
+
+class Watch:
+    """What was seen of the batch that is being made.
+
+    The watched data set tells it of each sample, and the watched collating function of the
+    batch; both are in one process and hold one watch. It raises nothing into that process:
+    what could not be seen is said by the witness.
+
+    Attributes:
+        idle: whether no batch is being made.
+        look: callable; looks at what comes after a sample, or after all that were made at once.
+        count: samples of a data set without indices.
+    """
+
+    def __init__(
+        self,
+        reader: SampleReader,
+        draws: DrawWitness | None,
+        *,
+        indexed: bool,
+        collated: bool,
+        batched: bool,
+    ) -> None:
+        """Say what to watch.
+
+        Args:
+            reader: reads the samples.
+            draws: looks at generators; None looks at none.
+            indexed: whether the data set is read by indices.
+            collated: whether a batch is made of a list of samples, and not of one element.
+            batched: whether such an element is a batch by itself.
+        """
+        self._reader = reader
+        self._draws = draws
+        self._indexed = indexed
+        self._collated = collated
+        self._batched = batched
+        self._indices: Sequence[Any] = ()
+        self._noted: list[int] = []
+        self._error: Exception | None = None
+        self.look: Callable[[], None] = _look_at_nothing if draws is None else draws.look
+        self.count = 0
+        self.idle = True
+
+    def begin(self, indices: Sequence[Any]) -> None:
+        """Look at what comes before a batch's first sample."""
+        self.idle = False
+        self.count = 0
+        self._indices = indices
+        self._noted.clear()
+        self._error = None
+        if self._draws is not None:
+            self._draws.begin()
+
+    def note(self, number: int) -> None:
+        """Hear from a data set without indices which record it reads for the next sample."""
+        # Of several, as where some are left out, the last one is delivered.
+        self._noted[self.count :] = [number]
+
+    def forget(self) -> None:
+        """Leave a batch that came to nothing."""
+        self.idle = True
+
+    def read(self, samples: Any) -> dict[str, Any]:
+        """Read what the collating function may change: parts of the witness."""
+        return self._try(self._read, samples) or {}
+
+    def witness(self, parts: dict[str, Any], batch: Any) -> Witness:
+        """Look at what comes after the batch, and say what was seen of it."""
+        self.idle = True
+        self.look()
+        found: Witness | None = self._try(self._complete, parts, batch)
+        if found is None or self._error is not None:
+            error = f"{type(self._error).__name__}: {self._error}"
+            return Witness(rows=len(self._indices) or self.count, error=error)
+        return found
+
+    def _read(self, samples: Any) -> dict[str, Any]:
+        if self._collated:
+            return self._reader.of_samples(samples)
+        if self._indexed and _is_list(self._indices[0]):
+            self._indices = list(self._indices[0])
+            return self._reader.of_batch(samples)
+        if self._batched:
+            return self._reader.of_batch(samples)
+        return self._reader.of_samples([samples])
+
+    def _complete(self, parts: dict[str, Any], batch: Any) -> Witness:
+        rows = self._count_rows(parts)
+        parts |= self._reader.of_stacked(batch, rows)
+        if self._indexed:
+            parts["indices"] = as_indices(self._indices)
+        elif len(self._noted) == rows:
+            parts["indices"] = as_indices(self._noted)
+        if self._draws is not None:
+            draws = self._draws.draws(rows)
+            parts["draws"] = draws.tobytes() if draws.any() else b""
+        if (worker := get_worker_info()) is not None:
+            parts |= {"worker": worker.id, "worker_seed": worker.seed}
+        return Witness(rows=rows, **parts)
+
+    def _count_rows(self, parts: dict[str, Any]) -> int:
+        if self._indexed:
+            return len(self._indices)
+        if self._collated or not self._batched:
+            return self.count
+        if "ids" in parts:
+            return len(parts["ids"])
+        if "content" in parts:
+            return len(parts["content"]) // _DIGEST_BYTES
+        message = "nobody can tell how many records a batch has: give ids"
+        raise UsageError(message)
+
+    def _try(self, read: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return read(*arguments)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the training goes on
+            self._error = error
+            return None
+
+
+def _look_at_nothing() -> None:
+    """Do nothing, where nobody asked for draws."""
+
+
+def _is_list(index: object) -> bool:
+    """Tell whether a sampler asks for many records at once."""
+    if isinstance(index, np.ndarray | torch.Tensor):
+        return index.ndim > 0
+    return isinstance(index, list)

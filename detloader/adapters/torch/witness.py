@@ -1,0 +1,44 @@
+"""What travels with each batch, from the process that made it to the loop."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+__all__ = ["Delivery", "Witness"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witness:
+    """What happened while one batch was made.
+
+    Attributes:
+        rows: number of records.
+        worker: number of the worker; None in the loop's own process.
+        worker_seed: what the worker's global generators were seeded with.
+        indices: where the sampler told to read; None for a data set that is not indexed.
+        ids: what the user's `ids` found in the samples; None where it was not asked.
+        draws: uint64, shape (rows, generators), as `DrawWitness.draws` gives it; empty where
+            nothing was drawn, or nobody looked.
+        content: uint64, shape (rows,): digests; empty where there is none.
+        labels: one for each row; None where there is none to be seen.
+        error: why this batch cannot be told; None where it can.
+    """
+
+    rows: int
+    worker: int | None = None
+    worker_seed: int | None = None
+    indices: array[int] | list[str] | None = None
+    ids: array[int] | list[str] | None = None
+    draws: bytes = b""
+    content: bytes = b""
+    labels: list[int] | None = None
+    error: str | None = None
+
+
+class Delivery(NamedTuple):
+    """A batch and its witness; being a named tuple, it is pinned part by part."""
+
+    batch: Any
+    witness: Witness

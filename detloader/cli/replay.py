@@ -1,0 +1,189 @@
+"""`detloader replay`: run a recorded recipe again, under other conditions."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from detloader.cli.options import cli_command, output_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Executor
+
+    from detloader.cli.output import Output
+    from detloader.findings import Result
+    from detloader.manifest.reader import Run
+
+__all__ = ["command"]
+
+
+@cli_command("replay")
+@click.argument("run", metavar="RUN")
+@click.option(
+    "--vary",
+    multiple=True,
+    metavar="AXIS=V1,V2",
+    help="Only this axis, with these values or its own; +AXIS in addition, -AXIS without it.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be run; only import the factory.")
+@click.option(
+    "-p",
+    "--parameter",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Another argument of the factory, in every replay.",
+)
+@click.option(
+    "--batches",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Stop each replay after N elements.",
+)
+@click.option(
+    "--recompute",
+    type=click.Choice(["order", "records"]),
+    help="Of a to_grain stream, compute the order from the header alone and run nothing, or make "
+    "every record again in any order, and compare digests; vary nothing.",
+)
+@click.option("--stream", metavar="NAME", help="The stream to replay, where RUN has several.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Give a replay up after so long.",
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    default=60,
+    show_default=True,
+    metavar="N",
+    help="Replays at most.",
+)
+@click.option(
+    "--executor",
+    metavar="NAME",
+    help="Where replays run: processes:N here, dask://HOST:PORT on a cluster.",
+)
+@click.option("--keep", metavar="DIR", help="A new folder to keep the replayed runs in.")
+@output_options
+def command(
+    *,
+    run: str,
+    vary: tuple[str, ...],
+    dry_run: bool,
+    parameters: tuple[str, ...],
+    batches: int | None,
+    recompute: Literal["order", "records"] | None,
+    stream: str | None,
+    timeout: float,
+    budget: int,
+    executor: str | None,
+    keep: str | None,
+    output: Output,
+) -> None:
+    """Run the factory that RUN was recorded from again, and find what breaks the run.
+
+    It runs unvaried first, then with each axis varied alone, then with several varied together.
+    """
+    from detloader.audits.replay.engine import plan, replay
+    from detloader.audits.replay.recipes import describe, job_of
+    from detloader.audits.replay.vary import wanted
+    from detloader.cli.pairs import split_pairs
+    from detloader.manifest.reader import open_run
+    from detloader.recipe import parse_value
+
+    opened = open_run(run)
+    if recompute is not None:
+        if vary or dry_run or parameters or batches or keep:
+            raise click.UsageError("--recompute goes with --stream, --executor and reports alone.")
+        with _chosen(executor) as chosen:
+            output.give(_recomputed(recompute, opened, stream, chosen))
+    arguments = {k: parse_value(v) for k, v in split_pairs(parameters, "-p").items()}
+    call = describe(job_of(opened, stream, arguments))
+    if dry_run:
+        tried = plan(opened, vary=vary, arguments=arguments, stream=stream, timeout=timeout)
+        click.echo("\n".join(_would(call, [str(each) for each in tried], budget)))
+        return
+    wanted(vary)
+    _announce(call)
+    with _chosen(executor) as chosen, _progress() as progress:
+        result = replay(
+            opened,
+            vary=vary,
+            arguments=arguments,
+            elements=batches,
+            stream=stream,
+            timeout=timeout,
+            budget=budget,
+            executor=chosen,
+            keep=keep,
+            progress=progress,
+        )
+    output.give(result)
+
+
+def _announce(call: str) -> None:
+    """Say which code is about to run, before it does."""
+    from detloader.reports.plain import printable
+
+    click.echo(printable(f"calling {call}"), err=True)
+
+
+def _recomputed(
+    what: Literal["order", "records"], run: Run, stream: str | None, executor: Executor | None
+) -> Result:
+    from detloader.audits.replay.recipes import describe, job_of
+    from detloader.audits.replay.recompute import recompute_order, recompute_records
+
+    if what == "order":
+        return recompute_order(run, stream=stream, executor=executor)
+    _announce(describe(job_of(run, stream)))
+    return recompute_records(run, stream=stream, executor=executor)
+
+
+def _would(call: str, tried: list[str], budget: int) -> Iterator[str]:
+    """Yield what a replay would run."""
+    from detloader.reports.plain import printable
+
+    yield printable(f"would call {call}")
+    yield "  unvaried, once more where that is not as recorded, or where anything breaks the run"
+    yield from (f"  with {each}" for each in tried)
+    yield "  with sets of those that break nothing alone, and with ever smaller cases"
+    yield f"in at most {budget} replays; the loader's state is looked for when it first runs"
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Say on a terminal, in one line that goes away again, which replay has ended."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    ended: list[str] = []
+
+    def show(name: str) -> None:
+        ended.append(name)
+        click.echo(f"\r\x1b[K{len(ended)} replays done, the last: {name}", nl=False, err=True)
+
+    try:
+        yield show
+    finally:
+        click.echo("\r\x1b[K", nl=False, err=True)
+
+
+@contextlib.contextmanager
+def _chosen(name: str | None) -> Iterator[Executor | None]:
+    if name is None:
+        yield None
+        return
+    from detloader.audits.replay.executors import executor_named
+
+    with executor_named(name) as executor:
+        yield executor

@@ -1,0 +1,11 @@
+"""Random generators that are watched, and never moved.
+
+state       a generator's state in a few bytes, by public ways
+memory      the fast way to the same bytes, and the proof that they are the same
+search      the generators that an object holds
+witness     which of them moved while a sample was made, and from where to where
+"""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,90 @@
+"""The files that a loader holds open, never more than the process may.
+
+All threads share them: HDF5 lets one thread in at a time anyway, and datasets that lie in
+their file as in memory are read without it. A file that was used longest ago makes room
+for the next one; it is closed as soon as no thread reads from it any more.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import threading
+import weakref
+from collections.abc import Sequence
+
+from detloader.hdf5.files import SourceFile
+from detloader.hdf5.opening import OpenDataset
+
+__all__ = ["Handles"]
+
+_SHARE = 4
+"""A loader takes at most one in so many of the process's descriptors."""
+
+_all: weakref.WeakSet[Handles] = weakref.WeakSet()
+
+
+class Handles:
+    """Opens files by number, and keeps those open that were used last.
+
+    It may be pickled, without what is open. After a fork the child opens its own.
+
+    Attributes:
+        turn: a lock, for threads that read by HDF5 to do so in turn.
+    """
+
+    def __init__(self, files: Sequence[SourceFile], key: str, capacity: int) -> None:
+        """Keep at most `capacity` files open, fewer where the process may open few."""
+        self._files = files
+        self._key = key
+        self._capacity = capacity
+        self._reset()
+
+    def open(self, number: int) -> OpenDataset:
+        """Return the open dataset of a file.
+
+        Raises:
+            FileError: see `OpenDataset`.
+        """
+        with self._lock:
+            found = self._open.pop(number, None)
+            if found is None:
+                found = OpenDataset(self._files[number].path, self._key)
+            # Last in the dict: used last.
+            self._open[number] = found
+            if len(self._open) > self._limit:
+                del self._open[next(iter(self._open))]
+        return found
+
+    def close(self) -> None:
+        """Close all files; a further `open` opens them again."""
+        with self._lock:
+            self._open.clear()
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self.turn = threading.Lock()
+        self._open: dict[int, OpenDataset] = {}
+        self._limit = max(min(self._capacity, _descriptors() // _SHARE), 1)
+        _all.add(self)
+
+    def __getstate__(self) -> tuple[Sequence[SourceFile], str, int]:
+        return self._files, self._key, self._capacity
+
+    def __setstate__(self, state: tuple[Sequence[SourceFile], str, int]) -> None:
+        self._files, self._key, self._capacity = state
+        self._reset()
+
+
+def _descriptors() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return soft if soft > 0 else 2**16
+
+
+def _reset_all() -> None:
+    for handles in list(_all):
+        handles._reset()  # noqa: SLF001 - of this module
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_all)

@@ -1,0 +1,166 @@
+"""What a Dataloader does, for any of its epochs: a function of files and arguments."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from typing import Any
+
+import numpy as np
+
+from detloader.elements import Witnessing
+from detloader.errors import UsageError
+from detloader.findings import JsonValue
+from detloader.grain_iterators import grain
+from detloader.hdf5.batches import BatchMaker
+from detloader.hdf5.building import build_pipeline
+from detloader.hdf5.epochs import Pass
+from detloader.hdf5.files import Discovered
+from detloader.hdf5.finishing import Augmentation, Finisher
+from detloader.hdf5.order import SampleOrder, Shard
+from detloader.hdf5.read_ahead import Batches
+from detloader.hdf5.settings import Settings
+from detloader.hdf5.state import fingerprint_of
+from detloader.hdf5.stream import Stream
+from detloader.hdf5.tensors import tensor_converter
+
+__all__ = ["Plan"]
+
+
+class Plan:
+    """Makes the streams of a loader; it may be pickled.
+
+    Attributes:
+        settings: the arguments.
+        seed: that of the settings, or one that was drawn in its place.
+        files: what is read.
+        commits: those that paths of a hub stand for, by repository.
+        pipeline: what makes its samples.
+        finisher: what happens to elements last.
+    """
+
+    def __init__(self, found: Discovered, settings: Settings, capacity: int) -> None:
+        """Look into the files.
+
+        Raises:
+            FileError: one cannot be used.
+            BatchError: they give samples that do not fit into one batch.
+            UsageError: arguments do not fit the files, or each other.
+        """
+        self.settings = settings
+        seed = settings.seed
+        self.seed = int(np.random.default_rng().integers(0, 2**31)) if seed is None else seed
+        self.files = found.files
+        self.commits = found.commits
+        self.pipeline = build_pipeline(found.files, settings, self.seed, capacity)
+        self.finisher = Finisher(
+            augmentation=settings.augmentation,
+            convert=tensor_converter() if settings.convert_to_tensor else None,
+            return_filename=settings.return_filename,
+        )
+        self._refuse_lone_seed()
+        self._refuse_nothing()
+
+    def order(self, seed: int) -> SampleOrder:
+        """Return the order of an epoch of this seed."""
+        settings = self.settings
+        return SampleOrder(
+            size=len(self.pipeline.table),
+            seed=seed if settings.shuffle else None,
+            shard=Shard(
+                index=settings.shard_index,
+                count=settings.num_shards,
+                remainder=settings.shard_remainder,
+            ),
+            compatibility=settings.compatibility,
+        )
+
+    def maker(self, pass_: Pass, witnessing: Witnessing = Witnessing.OFF) -> BatchMaker:
+        """Return what makes the batches of an epoch."""
+        return BatchMaker(self.pipeline, self.order(pass_.seed), pass_, witnessing)
+
+    def dataset(self, pass_: Pass) -> grain.MapDataset[Any]:
+        """Return an epoch's elements for random access."""
+        maker = self.maker(pass_)
+        return Batches(maker).map(functools.partial(self.finisher.finish, maker))
+
+    def stream(self, pass_: Pass) -> Stream:
+        """Return an epoch's elements to iterate."""
+        return Stream(self, self.maker(pass_))
+
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape of the first element's images, without reading any."""
+        maker = self.maker(Pass(0, self.seed))
+        rows = maker.span(0).rows
+        file = int(self.pipeline.table.locate(rows).file[0])
+        sample = self.pipeline.sample_shapes[file]
+        shape = sample if self.settings.batch_size is None else (len(rows), *sample)
+        return self._augmented_shape(shape)
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """What tells this rank's epochs from those of any other files or arguments."""
+        files: list[JsonValue] = [
+            [file.name, list(shape)]
+            for file, shape in zip(self.files, self.pipeline.shapes, strict=True)
+        ]
+        return fingerprint_of(
+            {
+                "settings": self.settings.described(),
+                "seed": self.seed,
+                "shard_index": self.settings.shard_index,
+                "files": files,
+            }
+        )
+
+    def _augmented_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        if self.settings.augmentation is None:
+            return shape
+        augmentation = _copied(self.settings.augmentation)
+        zeros = np.zeros(shape, np.float32)
+        if self.finisher.gives_generator:
+            return tuple(augmentation(zeros, rng=np.random.default_rng(0)).shape)
+        return tuple(augmentation(zeros).shape)
+
+    def read_options(self) -> grain.ReadOptions:
+        """Return how far Grain reads ahead, and with how many threads."""
+        settings = self.settings
+        samples = settings.prefetch_buffer_size if settings.prefetch else 0
+        # Grain counts elements, and those are batches.
+        elements = -(-samples // (settings.batch_size or 1))
+        return grain.ReadOptions(
+            num_threads=min(settings.num_threads, elements), prefetch_buffer_size=elements
+        )
+
+    def _refuse_lone_seed(self) -> None:
+        settings = self.settings
+        if settings.seed is not None or settings.num_shards == 1 or settings.compatibility:
+            return
+        draws = self.pipeline.maker.draws or self.finisher.gives_generator
+        if settings.shuffle or draws:
+            raise UsageError(
+                f"num_shards={settings.num_shards} needs a seed, the same on every rank: "
+                "give seed=0 or another integer"
+            )
+
+    def _refuse_nothing(self) -> None:
+        maker, settings = self.maker(Pass(0, self.seed)), self.settings
+        size = len(self.pipeline.table)
+        if not maker.order.rows_of_pass:
+            raise UsageError(
+                f"no samples: shard {settings.shard_index} of {settings.num_shards} has none "
+                f"of {size}; lower num_shards to at most {size}"
+            )
+        if not len(maker):
+            raise UsageError(
+                f"no samples: drop_remainder leaves no batch of {settings.batch_size}; "
+                "lower batch_size"
+            )
+
+
+def _copied(augmentation: Augmentation) -> Augmentation:
+    """Copy an augmentation: what it has drawn or counted must not depend on who looks."""
+    try:
+        return copy.deepcopy(augmentation)
+    except Exception:  # noqa: BLE001  # whatever an object raises that cannot be copied
+        return augmentation

@@ -1,0 +1,178 @@
+"""The run that intercepted loaders are recorded in: one stream for each."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary, finalize, ref
+
+from detloader.interception.places import place_of_caller
+from detloader.naming import name_of
+
+__all__ = [
+    "Session",
+    "adopt",
+    "begin_session",
+    "end_session",
+    "note_place",
+    "twin_of",
+    "without_recording",
+]
+
+_log = logging.getLogger("detloader")
+
+_MOST = 10_000
+"""Streams of one name; a program that makes more has made its loaders in a loop."""
+
+_TWIN = "_detloader_twin"
+
+
+class Session:
+    """A run, while the loaders that are iterated go to it."""
+
+    def __init__(self, run: Path, options: Mapping[str, Any]) -> None:
+        """Name the folder, and what `record` is told for each loader."""
+        self._run = run
+        self._options = options
+        self._numbers: dict[str, Iterator[int]] = {}
+        self._endings: list[Callable[[], object]] = []
+
+    def record(self, loader: Any, owner: object | None = None) -> Any | None:
+        """Begin a stream for a loader, and return its twin; None where it cannot be recorded.
+
+        The stream is sealed when the session ends, or the owner does: the loader itself
+        where it becomes its own twin, else the twin.
+        """
+        from detloader.errors import DetloaderError
+
+        if type(loader).__module__.startswith("detloader.adapters."):
+            return None  # the program records it itself
+        with without_recording():
+            try:
+                return self._begin(loader, owner, _name(loader))
+            except DetloaderError as error:
+                _log.warning("not recorded: %s", error)
+                return None
+
+    def at_end(self, ending: Callable[[], object]) -> None:
+        """Do something when the session ends."""
+        self._endings.append(ending)
+
+    def end(self) -> None:
+        """Seal all streams, and leave the loaders as they were."""
+        for ending in reversed(self._endings):
+            ending()
+
+    def _begin(self, loader: Any, owner: object | None, name: str) -> Any:
+        from detloader.errors import RunExistsError
+        from detloader.recorder import recorder_of
+        from detloader.recording import record
+
+        for number in itertools.islice(self._numbers.setdefault(name, itertools.count(1)), _MOST):
+            stream = name if number == 1 else f"{name}-{number}"
+            try:
+                twin = record(loader, self._run, stream=stream, **self._options)
+            except RunExistsError:
+                continue  # another process has one of that name
+            if (recorder := recorder_of(twin)) is not None:
+                # Or the loader would live as long as the program.
+                recorder.wrapped = None
+                self.at_end(finalize(twin if owner is None else owner, recorder.close))
+            return twin
+        return None
+
+
+class _Thread(threading.local):
+    """Whether this thread is inside a loader that is recorded already."""
+
+    inside = False
+
+
+_places: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+_sessions: list[Session] = []
+_thread = _Thread()
+
+
+def begin_session(session: Session) -> None:
+    """Let loaders that are iterated from here on go to a session; the innermost one has them."""
+    _sessions.append(session)
+
+
+def end_session(session: Session) -> None:
+    """Let them no longer, and seal what was recorded."""
+    _sessions.remove(session)
+    session.end()
+
+
+def note_place(loader: object) -> None:
+    """Remember where the program made a loader, if it is made now and for the first time."""
+    if not _thread.inside:
+        with contextlib.suppress(TypeError):  # one that cannot be referred to weakly
+            _places.setdefault(loader, place_of_caller())
+
+
+@contextlib.contextmanager
+def without_recording() -> Iterator[None]:
+    """Let what is made and iterated in here, such as what a loader reads, go unrecorded."""
+    before, _thread.inside = _thread.inside, True
+    try:
+        yield
+    finally:
+        _thread.inside = before
+
+
+def twin_of(loader: Any) -> Any | None:
+    """Return what is to be iterated in a loader's place; None where it is the loader itself."""
+    session = _current()
+    if session is None:
+        return None
+    known = vars(loader).get(_TWIN)
+    if known is None or known[0] is not session:
+        known = session, session.record(loader)
+        setattr(loader, _TWIN, known)
+    return known[1]
+
+
+def adopt(loader: Any) -> None:
+    """Make a loader its own twin, until the session ends.
+
+    What a trainer keeps of the loader, such as its state, then stays true.
+    """
+    session = _current()
+    twin = None if session is None else session.record(loader, owner=loader)
+    if session is None or twin is None:
+        return
+    before = type(loader)
+    vars(loader).update(vars(twin))
+    loader.__class__ = type(twin)
+    session.at_end(_Abandon(loader, before))
+
+
+class _Abandon:
+    """Gives a loader its own class back, if it is still there."""
+
+    def __init__(self, loader: Any, kind: type) -> None:
+        self._loader = ref(loader)
+        self._kind = kind
+
+    def __call__(self) -> None:
+        loader: Any = self._loader()
+        if loader is not None:
+            loader.__class__ = self._kind
+            vars(loader).pop("_recording", None)
+
+
+def _current() -> Session | None:
+    return _sessions[-1] if _sessions and not _thread.inside else None
+
+
+def _name(loader: object) -> str:
+    place = None
+    with contextlib.suppress(TypeError):
+        place = _places.get(loader)
+    return name_of(loader) or place or place_of_caller()

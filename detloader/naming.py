@@ -1,0 +1,43 @@
+"""Names of a program's loaders, by which audits pair their streams."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+__all__ = ["name", "name_of"]
+
+Loader = TypeVar("Loader")
+
+_names: WeakKeyDictionary[object, str] = WeakKeyDictionary()
+
+
+def name(loader: Loader, stream: str) -> Loader:
+    """Name the stream of a loader that `detloader record -- PROGRAM` records.
+
+    Without a name it is that of the line that made the loader, such as `train.py:41`, which
+    moves when the program is edited. A program that is not recorded is not changed by it.
+
+    >>> class Loader(list):
+    ...     __hash__ = object.__hash__
+    >>> train = name(Loader([1, 2]), "train")
+    >>> name_of(train)
+    'train'
+
+    Args:
+        loader: the loader, before it is iterated.
+        stream: its name: letters, digits and any of `_ . : = @ + -`.
+
+    Returns:
+        The loader itself.
+    """
+    _names[loader] = stream
+    return loader
+
+
+def name_of(loader: object) -> str | None:
+    """Return the name that a loader was given; None where it has none."""
+    try:
+        return _names.get(loader)
+    except TypeError:  # of a kind that has no hash
+        return None

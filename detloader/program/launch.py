@@ -1,0 +1,58 @@
+"""Starts a program so that its loaders are recorded: in its place, with its own status."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from detloader.errors import RunExistsError, UsageError
+
+__all__ = ["OPTIONS", "PROCESS", "RUN", "STARTUP", "launch"]
+
+RUN = "DETLOADER_PROGRAM_RUN"
+"""Folder of the run, absolute."""
+OPTIONS = "DETLOADER_PROGRAM_OPTIONS"
+"""What `record` is told for each loader, as JSON."""
+PROCESS = "DETLOADER_PROGRAM_PROCESS"
+"""Number of the process that was launched: the one that says whether anything was recorded."""
+STARTUP = Path(__file__).parent / "startup"
+
+
+def launch(run: str, program: Sequence[str], options: Mapping[str, object]) -> NoReturn:
+    """Become the program, its loaders recorded; signals, output and status are its own.
+
+    Args:
+        run: folder to write.
+        program: the command and its arguments.
+        options: what `record` is told for each loader.
+
+    Raises:
+        RunExistsError: there is something in the folder.
+        UsageError: there is no such command.
+    """
+    target = Path(run).absolute()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise RunExistsError(f"{run} exists: record into another folder, or remove it first")
+    command = shutil.which(program[0])
+    if command is None:
+        message = f"{program[0]} is no command and no factory: write MODULE:FACTORY, or a program"
+        raise UsageError(message)
+    os.execvpe(command, list(program), _environment(target, options))  # noqa: S606 - what was asked for
+
+
+def _environment(run: Path, options: Mapping[str, object]) -> dict[str, str]:
+    environment = dict(os.environ)
+    paths = [str(STARTUP), *filter(None, [environment.get("PYTHONPATH")])]
+    environment["PYTHONPATH"] = os.pathsep.join(paths)
+    environment[RUN] = str(run)
+    environment[OPTIONS] = json.dumps(options)
+    # The process keeps its number when it becomes the program.
+    environment[PROCESS] = str(os.getpid())
+    # Ranks and child processes belong together, whichever of them comes first.
+    environment.setdefault("DETLOADER_RUN_ID", uuid.uuid4().hex)
+    return environment

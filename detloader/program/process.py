@@ -1,0 +1,31 @@
+"""What a recorded program's Python process does before the program's own code."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+from pathlib import Path
+
+from detloader.interception import hooks
+from detloader.interception.session import Session, begin_session
+from detloader.program.launch import OPTIONS, PROCESS, RUN
+
+__all__ = ["begin"]
+
+
+def begin() -> None:
+    """Record what this process iterates, until it ends."""
+    if RUN not in os.environ:
+        return
+    begin_session(Session(Path(os.environ[RUN]), json.loads(os.environ[OPTIONS])))
+    hooks.install()
+    if os.environ.get(PROCESS) == str(os.getpid()):
+        atexit.register(_say_if_nothing_was_recorded)
+
+
+def _say_if_nothing_was_recorded() -> None:
+    run = Path(os.environ[RUN])
+    if not any(run.glob("*/rank-*/manifest.json")):
+        sys.stderr.write(f"detloader: {run} has no rows, for the program iterated no loader\n")

@@ -1,0 +1,34 @@
+"""Runs when each Python process of a recorded program starts, before the program does."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+__all__: list[str] = []
+
+
+def _run_shadowed() -> None:
+    """Run the `sitecustomize` that would have been found if this one were not before it."""
+    here = Path(__file__).parent
+    others = [path for path in sys.path if Path(path or ".").absolute() != here]
+    spec = PathFinder.find_spec("sitecustomize", others)
+    if spec is None or spec.loader is None:
+        return
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+def _begin() -> None:
+    # Another Python, without this package, may be among the program's processes.
+    if importlib.util.find_spec("detloader") is not None:
+        from detloader.program.process import begin
+
+        begin()
+
+
+_run_shadowed()
+_begin()

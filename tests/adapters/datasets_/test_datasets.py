@@ -1,0 +1,162 @@
+"""Datasets of Hugging Face, recorded as they are."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+
+from detloader import audit, check, open_run, record
+from detloader.errors import UsageError
+from detloader.findings import Verdict
+from tests.support.results import counts_of
+
+
+def table(size: int = 10) -> datasets.Dataset:
+    return datasets.Dataset.from_dict(
+        {"x": [[i, i + 1] for i in range(size)], "name": [f"n{i}" for i in range(size)]}
+    )
+
+
+def stream(size: int = 10, seed: int = 3) -> datasets.IterableDataset:
+    return table(size).to_iterable_dataset(num_shards=2).shuffle(seed=seed, buffer_size=4)
+
+
+def column(run: Path, name: str) -> list[Any]:
+    return open_run(run).streams["main"].table([name])[name].to_pylist()
+
+
+def test_a_row_is_known_by_its_place_in_the_table_behind(tmp_path: Path) -> None:
+    shuffled = table().shuffle(seed=1).select(range(2, 9))
+    bare = list(shuffled)
+    with record(shuffled, tmp_path / "run") as dataset:
+        assert isinstance(dataset, datasets.Dataset)
+        assert list(dataset) == bare
+
+    assert column(tmp_path / "run", "record") == [int(row["name"][1:]) for row in bare]
+    assert open_run(tmp_path / "run").streams["main"].declared.source_size == 10
+
+
+def test_batches_are_batches(tmp_path: Path) -> None:
+    bare = list(table().shuffle(seed=1).iter(4))
+    with record(table().shuffle(seed=1), tmp_path / "run") as dataset:
+        assert list(dataset.iter(4)) == bare
+
+    assert column(tmp_path / "run", "batch") == [0] * 4 + [1] * 4 + [2] * 2
+    assert None not in column(tmp_path / "run", "content")
+
+
+def test_a_batch_has_the_content_of_its_rows(tmp_path: Path) -> None:
+    with record(table(), tmp_path / "rows") as dataset:
+        list(dataset)
+    with record(table(), tmp_path / "batches") as dataset:
+        list(dataset.iter(3))
+
+    assert audit(tmp_path / "rows", tmp_path / "batches").verdict is Verdict.IDENTICAL
+
+
+@pytest.mark.parametrize("form", ["numpy", "torch", None])
+def test_formats_are_left_as_they_are(form: str | None, tmp_path: Path) -> None:
+    formatted = table().with_format(form)
+    with record(formatted, tmp_path / "run") as dataset:
+        found, bare = next(iter(dataset)), next(iter(formatted))
+
+    assert type(found["x"]) is type(bare["x"])
+    assert column(tmp_path / "run", "record") == [0]
+
+
+def test_names_can_be_given_for_the_rows_of_the_table(tmp_path: Path) -> None:
+    names = [f"file-{i}" for i in range(10)]
+    with record(table().select([7, 2]), tmp_path / "run", ids=names) as dataset:
+        list(dataset)
+
+    assert column(tmp_path / "run", "record") == ["file-7", "file-2"]
+
+
+def test_a_column_can_name_the_records(tmp_path: Path) -> None:
+    with record(stream(), tmp_path / "run", ids="name") as dataset:
+        names = [row["name"] for row in dataset]
+
+    assert column(tmp_path / "run", "record") == names
+
+
+def test_a_stream_without_ids_is_known_by_its_content(tmp_path: Path) -> None:
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        with record(stream(seed=seed), tmp_path / name) as dataset:
+            list(dataset)
+
+    assert audit(tmp_path / "a", tmp_path / "b").verdict is Verdict.IDENTICAL
+    assert audit(tmp_path / "a", tmp_path / "c").verdict is Verdict.REORDERED
+
+
+def test_epochs_that_were_set_are_those_of_the_rows(tmp_path: Path) -> None:
+    bare, orders = stream(200), []
+    with record(stream(200), tmp_path / "run", ids="name") as dataset:
+        for epoch in (0, 1, 5):
+            dataset.set_epoch(epoch)
+            bare.set_epoch(epoch)
+            orders.append(list(dataset))
+            assert orders[-1] == list(bare)
+
+    assert sorted(set(column(tmp_path / "run", "epoch"))) == [0, 1, 5]
+    assert check(tmp_path / "run", select=["epoch-order-repeat"]).verdict is Verdict.CLEAN
+
+
+def test_a_stream_whose_epoch_is_never_set_repeats_its_order(tmp_path: Path) -> None:
+    with record(stream(200), tmp_path / "run", ids="name") as dataset:
+        for _ in range(3):
+            list(dataset)
+    found = check(tmp_path / "run", select=["epoch-order-repeat"])
+
+    assert [finding.rule for finding in found.findings] == ["epoch-order-repeat"]
+
+
+def test_a_state_goes_on_where_it_was_taken(tmp_path: Path) -> None:
+    with record(stream(), tmp_path / "run", ids="name") as dataset:
+        steps = iter(dataset)
+        [next(steps) for _ in range(3)]
+        state = dataset.state_dict()
+        dataset.load_state_dict(state)
+        rest = [row["name"] for row in dataset]
+    bare = stream()
+    bare.load_state_dict(state)
+
+    assert [row["name"] for row in bare] == rest
+
+
+def test_what_is_made_from_the_twin_is_no_part_of_the_run(tmp_path: Path) -> None:
+    with record(table(), tmp_path / "run") as dataset:
+        derived = dataset.map(lambda row: {"y": len(row["name"])}).shuffle(seed=1)
+        assert len(list(derived)) == 10
+        assert dataset[3]["name"] == "n3"
+        copies = [copy.copy(dataset), copy.deepcopy(dataset), pickle.loads(pickle.dumps(dataset))]  # noqa: S301
+        assert [list(twin) for twin in copies] == [list(table())] * 3
+        assert list(dataset) == list(table())
+
+    assert open_run(tmp_path / "run").rows == 10
+
+
+def test_a_dataset_outlives_its_twin(tmp_path: Path) -> None:
+    dataset = table()
+    record(dataset, tmp_path / "run").close()
+
+    assert dataset[0]["name"] == "n0"
+
+
+def test_places_of_a_stream_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="does not say which record"):
+        record(stream(), tmp_path / "run", ids=[1, 2, 3])
+
+
+def test_two_seeds_are_told_apart(tmp_path: Path) -> None:
+    for name, seed in (("a", 1), ("b", 2)):
+        with record(table(50).shuffle(seed=seed), tmp_path / name) as dataset:
+            list(dataset)
+    result = audit(tmp_path / "a", tmp_path / "b")
+
+    assert result.verdict is Verdict.REORDERED
+    assert counts_of(result).missing == 0

@@ -1,0 +1,154 @@
+"""What Keras's `fit` really trains on; real models, on the TensorFlow backend and on Torch's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from detloader import audit, check, open_run
+from detloader.findings import Verdict
+from detloader.keras import RecordFit
+
+X = np.arange(24, dtype=np.float32).reshape(12, 2)
+Y = np.arange(12, dtype=np.float32)
+
+
+def model() -> Any:
+    built = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    built.compile(optimizer="sgd", loss="mse")
+    return built
+
+
+def column(run: Path, name: str) -> list[Any]:
+    return open_run(run).streams["main"].table([name])[name].to_pylist()
+
+
+def ids_of(batch: Any) -> list[int]:
+    return [int(value) for value in np.asarray(batch[0])[:, 0] // 2]
+
+
+def test_training_is_the_same_with_and_without_recording(tmp_path: Path) -> None:
+    losses, weights = [], []
+    for callbacks in ([], [RecordFit(tmp_path / "run")]):
+        keras.utils.set_random_seed(1)
+        fitted = model()
+        history = fitted.fit(X, Y, epochs=3, batch_size=5, verbose=0, callbacks=callbacks)
+        losses.append(history.history["loss"])
+        weights.append([value.tolist() for value in fitted.get_weights()])
+
+    assert losses[0] == losses[1]
+    assert weights[0] == weights[1]
+    assert open_run(tmp_path / "run").rows == 36
+
+
+def test_numpy_arrays_after_a_seed_come_in_one_order_for_all_epochs(tmp_path: Path) -> None:
+    x = np.arange(400, dtype=np.float32).reshape(200, 2)
+    y = np.arange(200, dtype=np.float32)
+    keras.utils.set_random_seed(1)
+    model().fit(x, y, epochs=3, verbose=0, callbacks=[RecordFit(tmp_path / "arrays")])
+    data = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(200, seed=1).batch(32)
+    callback = RecordFit(tmp_path / "dataset")
+    model().fit(data, epochs=3, shuffle=False, verbose=0, callbacks=[callback])
+    faulty = check(tmp_path / "arrays")
+    mended = check(tmp_path / "dataset")
+
+    assert faulty.findings[0].rule == "epoch-order-repeat"
+    assert mended.verdict is Verdict.CLEAN
+
+
+def test_epochs_batches_and_ids_are_those_of_fit(tmp_path: Path) -> None:
+    callback = RecordFit(tmp_path / "run", ids=ids_of)
+    model().fit(X, Y, epochs=2, batch_size=5, shuffle=False, verbose=0, callbacks=[callback])
+    declared = open_run(tmp_path / "run").streams["main"].declared
+
+    assert column(tmp_path / "run", "record") == [*range(12), *range(12)]
+    assert column(tmp_path / "run", "epoch") == [0] * 12 + [1] * 12
+    assert column(tmp_path / "run", "batch") == ([0] * 5 + [1] * 5 + [2] * 2) * 2
+    assert (declared.shuffle, declared.batch_size, declared.num_epochs) == (False, 5, 2)
+    assert declared.source_size == 12
+
+
+def test_validation_is_no_part_of_the_run(tmp_path: Path) -> None:
+    callback = RecordFit(tmp_path / "run", ids=ids_of)
+    model().fit(X, Y, epochs=2, validation_split=0.25, verbose=0, callbacks=[callback])
+
+    assert set(column(tmp_path / "run", "record")) == set(range(9))
+    assert open_run(tmp_path / "run").rows == 18
+
+
+class Batches(keras.utils.PyDataset):  # type: ignore[misc]  # Keras has no types
+    """The arrays, a batch for each index."""
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, index: int) -> Any:
+        rows = slice(4 * index, 4 * index + 4)
+        return X[rows], Y[rows]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_py_dataset_is_recorded_in_the_order_that_fit_takes(workers: int, tmp_path: Path) -> None:
+    callback = RecordFit(tmp_path / "run", ids=ids_of)
+    data = Batches(workers=workers)
+    model().fit(data, epochs=2, shuffle=False, verbose=0, callbacks=[callback])
+
+    assert column(tmp_path / "run", "record") == [*range(12), *range(12)]
+
+
+def test_a_fit_that_raises_leaves_a_part_and_no_trace(tmp_path: Path) -> None:
+    class Stop(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            raise RuntimeError("mine")
+
+    callbacks = [RecordFit(tmp_path / "run"), Stop()]
+    with pytest.raises(RuntimeError, match="mine"):
+        model().fit(X, Y, epochs=2, verbose=0, callbacks=callbacks)
+    del callbacks
+    history = model().fit(X, Y, epochs=1, verbose=0)
+
+    assert len(history.history["loss"]) == 1
+    assert open_run(tmp_path / "run").rows == 12
+
+
+def test_fit_is_recorded_again_by_another_callback(tmp_path: Path) -> None:
+    fitted = model()
+    for run in ("a", "b"):
+        fitted.fit(X, Y, epochs=1, shuffle=False, verbose=0, callbacks=[RecordFit(tmp_path / run)])
+
+    assert audit(tmp_path / "a", tmp_path / "b").verdict is Verdict.IDENTICAL
+
+
+def test_the_torch_backend_is_recorded_too(tmp_path: Path) -> None:
+    program = f"""
+import keras, numpy as np
+from detloader.keras import RecordFit
+x = np.arange(24, dtype=np.float32).reshape(12, 2)
+model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+model.compile(optimizer="sgd", loss="mse")
+record = RecordFit({str(tmp_path / "run")!r}, ids=lambda batch: [int(v) for v in batch[0][:, 0]])
+model.fit(x, x[:, 0], epochs=2, batch_size=5, shuffle=False, verbose=0,
+          callbacks=[record], validation_data=(x[:3], x[:3, 0]))
+print(keras.backend.backend())
+"""
+    environment = os.environ | {"KERAS_BACKEND": "torch"}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    )
+
+    assert done.stdout == "torch\n"
+    assert column(tmp_path / "run", "record") == [*range(0, 24, 2), *range(0, 24, 2)]
+    assert column(tmp_path / "run", "epoch") == [0] * 12 + [1] * 12

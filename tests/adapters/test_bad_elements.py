@@ -1,0 +1,107 @@
+"""Elements of every shape, and workers that die."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import datasets
+import grain
+import numpy as np
+import pytest
+
+from detloader import open_run, record
+from tests.support.plain_loaders import dying
+
+ELEMENTS: dict[str, list[Any]] = {
+    "dicts": [{"x": 1.5}, {"x": 2.5}],
+    "tuples": [(np.ones(2), 1), (np.zeros(2), 2)],
+    "nested": [{"a": {"b": [1, (2, 3)]}}, {"a": {"b": [4, (5, 6)]}}],
+    "ragged": [np.ones(1), np.ones(3)],
+    "strings": ["a", "ü\0"],
+    "bytes": [b"", b"\0"],
+    "none": [None, None],
+    "empty": [{}, []],
+    "mixed": [1, "one"],
+}
+
+
+def deliver(loader: Any, run: Path, **options: Any) -> Any:
+    with record(loader, run, **options) as recorded:
+        elements = list(recorded)
+    return elements, open_run(run).streams["main"]
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_an_iterable_may_yield_anything_that_has_bytes(name: str, tmp_path: Path) -> None:
+    elements, stream = deliver(ELEMENTS[name], tmp_path / "run")
+
+    assert all(one is other for one, other in zip(elements, ELEMENTS[name], strict=True))
+    assert stream.complete
+    assert stream.table()["content"].null_count == 0
+
+
+def test_objects_without_bytes_stop_a_run_that_has_no_other_id(tmp_path: Path) -> None:
+    objects = [object(), object()]
+
+    elements, stream = deliver(objects, tmp_path / "run")
+
+    assert elements == objects
+    assert (stream.rows, stream.lost, stream.complete) == (0, 2, False)
+
+
+def test_objects_with_an_id_are_recorded_without_content(tmp_path: Path) -> None:
+    _, stream = deliver([object(), object()], tmp_path / "run", ids=lambda _: 7)
+
+    assert stream.complete
+    assert stream.table()["record"].to_pylist() == [7, 7]
+    assert "content" not in stream.columns
+
+
+@pytest.mark.parametrize("name", [*ELEMENTS, "objects"])
+def test_a_grain_source_may_hold_anything(name: str, tmp_path: Path) -> None:
+    source = ELEMENTS.get(name, [object(), object()])
+    elements, stream = deliver(grain.MapDataset.source(source), tmp_path / "run")
+    kept = [element for element in source if element is not None]
+
+    assert all(one is other for one, other in zip(elements, kept, strict=True))
+    assert stream.complete
+    assert stream.rows == len(kept)
+
+
+def test_ragged_columns_of_a_dataset_are_read_row_by_row(tmp_path: Path) -> None:
+    ragged = datasets.Dataset.from_dict({"x": [[1], [], [2, 3]], "t": ["a", None, ""]})
+    with record(ragged, tmp_path / "run") as recorded:
+        assert len(list(recorded.iter(2))) == 2
+    table = open_run(tmp_path / "run").streams["main"].table()
+
+    assert table["record"].to_pylist() == [0, 1, 2]
+    assert table["content"].null_count == 0
+
+
+def test_a_batch_of_unlike_columns_is_lost_and_said(tmp_path: Path) -> None:
+    batches = [{"x": np.ones(2)}, {"x": np.ones(2), "y": np.ones(3)}]
+
+    elements, stream = deliver(batches, tmp_path / "run", batched=True)
+
+    assert len(elements) == 2
+    assert (stream.rows, stream.lost, stream.complete) == (2, 1, False)
+
+
+def test_a_worker_that_dies_under_grain_ends_as_it_would_without_recording(tmp_path: Path) -> None:
+    def loader() -> Any:
+        stream = grain.MapDataset.range(8).map(dying).to_iter_dataset()
+        return stream.mp_prefetch(grain.MultiprocessingOptions(1))
+
+    with pytest.raises(Exception) as bare:  # noqa: PT011 - whatever Grain raises
+        list(loader())
+    with (
+        pytest.raises(type(bare.value)) as within,
+        record(loader(), tmp_path / "run") as recorded,
+    ):
+        list(recorded)
+    run = open_run(tmp_path / "run")
+
+    assert str(within.value) == str(bare.value)
+    assert run.rows <= 3
+    assert not run.complete

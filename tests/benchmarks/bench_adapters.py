@@ -1,0 +1,307 @@
+"""What recording costs a loader that people already have, per batch.
+
+    python tests/benchmarks/bench_adapters.py [NAME …]
+
+Images of 3x32x32 with a usual augmentation, in batches of 128. Epochs of a bare loader and of
+recorded ones take turns, so that other work on the machine falls on all. Two figures, each
+the median of the turns' ratios: by the clock, and of the processor time of this process and
+its workers together; on a busy machine, believe the second. A second bare loader shows how
+far either is to be believed.
+"""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detloader import record
+
+RECORDS = 12_800
+BATCH = 128
+EPOCHS = 5
+
+Loader = Any
+
+
+class Case(NamedTuple):
+    """A loader, and the ways to record it: arguments of `record` by the name of the way."""
+
+    name: str
+    build: Callable[[], Loader]
+    ways: dict[str, dict[str, Any]]
+    record: Callable[..., Any] = record
+
+
+class Took(NamedTuple):
+    """Seconds of one epoch: by the clock, and of all processors."""
+
+    clock: float
+    processor: float
+
+
+def torch_cases() -> list[Case]:
+    """Return Torch's loader without and with workers."""
+    import torch
+    from torch.nn.functional import pad
+    from torch.utils.data import DataLoader, Dataset
+
+    torch.set_num_threads(1)
+
+    class Images(Dataset[Any]):
+        def __init__(self) -> None:
+            generator = torch.Generator().manual_seed(0)
+            self.images = torch.randint(
+                0, 256, (RECORDS, 3, 32, 32), dtype=torch.uint8, generator=generator
+            )
+            self.labels = torch.randint(0, 10, (RECORDS,), generator=generator).tolist()
+
+        def __len__(self) -> int:
+            return RECORDS
+
+        def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
+            padded = pad(self.images[index].float() / 255, (4, 4, 4, 4))
+            top, left = torch.randint(0, 9, (2,)).tolist()
+            image = padded[:, top : top + 32, left : left + 32]
+            return image.flip(-1) if torch.rand(()) < 0.5 else image, self.labels[index]
+
+    def build(workers: int) -> Callable[[], Loader]:
+        return lambda: DataLoader(Images(), batch_size=BATCH, shuffle=True, num_workers=workers)
+
+    ways: dict[str, dict[str, Any]] = {
+        "recorded": {},
+        "recorded, draws=False": {"draws": False},
+        'recorded, level="order"': {"level": "order"},
+    }
+    return [Case(f"torch, {workers} workers", build(workers), ways) for workers in (0, 2)]
+
+
+def images() -> tuple[NDArray[np.uint8], list[int]]:
+    """Return images, shape (records, 3, 32, 32), and their labels."""
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (RECORDS, 3, 32, 32), np.uint8)
+    return pixels, rng.integers(0, 10, RECORDS).tolist()
+
+
+def augment(image: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.float32]:
+    """Crop a padded image, and mirror every other one."""
+    padded: Any = np.pad(image.astype(np.float32) / 255, ((0, 0), (4, 4), (4, 4)))
+    top, left = rng.integers(0, 9, 2)
+    cropped = padded[:, top : top + 32, left : left + 32]
+    return cropped[..., ::-1].copy() if rng.random() < 0.5 else cropped
+
+
+class Images:
+    """A source of records."""
+
+    def __init__(self) -> None:
+        self.images, self.labels = images()
+
+    def __len__(self) -> int:
+        return RECORDS
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return {"image": self.images[index], "label": self.labels[index]}
+
+
+def augmented(sample: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    return {**sample, "image": augment(sample["image"], rng)}
+
+
+RECORDED: dict[str, dict[str, Any]] = {
+    "recorded": {},
+    'recorded, level="order"': {"level": "order"},
+}
+
+
+def grain_cases() -> list[Case]:
+    """Return a chain of Grain's own nodes, without and with workers."""
+    import grain
+
+    def build() -> Loader:
+        chain = grain.MapDataset.source(Images()).shuffle(seed=1).random_map(augmented, seed=2)
+        return chain.to_iter_dataset().batch(BATCH)
+
+    def with_workers() -> Loader:
+        return build().mp_prefetch(grain.MultiprocessingOptions(2))
+
+    return [
+        Case("grain, 0 workers", build, RECORDED),
+        Case("grain, 2 workers", with_workers, RECORDED),
+    ]
+
+
+def datasets_cases() -> list[Case]:
+    """Return rows of Hugging Face, in batches, that a transform changes."""
+    import datasets
+
+    pixels, labels = images()
+    rows = datasets.Dataset.from_dict({"image": list(pixels.reshape(RECORDS, -1)), "label": labels})
+    rng = np.random.default_rng(0)
+
+    def change(batch: dict[str, Any]) -> dict[str, Any]:
+        found = [augment(image.reshape(3, 32, 32), rng) for image in batch["image"]]
+        return {**batch, "image": found}
+
+    class Batches:
+        def __init__(self, dataset: Any) -> None:
+            self.dataset = dataset
+            self.close = getattr(dataset, "close", None)
+
+        def __iter__(self) -> Any:
+            return self.dataset.iter(BATCH)
+
+    def build() -> Loader:
+        return Batches(rows.with_format("numpy").with_transform(change))
+
+    def recorded(loader: Batches, run: str, **options: Any) -> Batches:
+        return Batches(record(loader.dataset, run, **options))
+
+    return [Case("datasets", build, RECORDED, recorded)]
+
+
+def webdataset_cases() -> list[Case]:
+    """Return a pipeline over one shard."""
+    import webdataset
+
+    folder = tempfile.mkdtemp()
+    pixels, labels = images()
+    with webdataset.TarWriter(f"{folder}/shard.tar") as writer:
+        for number, (image, label) in enumerate(zip(pixels, labels, strict=True)):
+            writer.write({"__key__": f"{number:06}", "npy": image, "cls": label})
+    rng = np.random.default_rng(0)
+
+    def build() -> Loader:
+        shards = webdataset.WebDataset(f"{folder}/shard.tar", shardshuffle=False).decode()
+        return shards.map_dict(npy=lambda image: augment(image, rng)).batched(BATCH)
+
+    return [Case("webdataset", build, RECORDED)]
+
+
+def tensorflow_cases() -> list[Case]:
+    """Return a dataset of TensorFlow."""
+    import tensorflow as tf
+
+    pixels, labels = images()
+    pixels = pixels.transpose(0, 2, 3, 1)
+
+    def change(image: Any, label: Any) -> tuple[Any, Any]:
+        padded = tf.image.resize_with_crop_or_pad(tf.cast(image, tf.float32) / 255, 40, 40)
+        cropped = tf.image.random_crop(padded, (32, 32, 3))
+        return tf.image.random_flip_left_right(cropped), label
+
+    def build() -> Loader:
+        rows = tf.data.Dataset.from_tensor_slices((pixels, labels)).shuffle(RECORDS)
+        return rows.map(change, num_parallel_calls=1).batch(BATCH)
+
+    ways = {way: {"batched": True, **options} for way, options in RECORDED.items()}
+    return [Case("tf.data", build, ways)]
+
+
+def keras_cases() -> list[Case]:
+    """Return a `fit` of the smallest model, for one epoch each time."""
+    import keras
+
+    from detloader.keras import RecordFit
+
+    pixels, labels = images()
+    x, y = pixels.astype(np.float32) / 255, np.array(labels, np.float32)
+
+    class Fit:
+        def __init__(self, *callback: Any) -> None:
+            self.callback = callback
+            layers = [keras.Input((3, 32, 32)), keras.layers.Flatten(), keras.layers.Dense(1)]
+            self.model = keras.Sequential(layers)
+            self.model.compile(optimizer="sgd", loss="mse")
+            self.turn = 0
+
+        def __iter__(self) -> Any:
+            self.turn += 1
+            made = [make(self.turn) for make in self.callback]
+            self.model.fit(x, y, batch_size=BATCH, verbose=0, callbacks=made)
+            return iter(())
+
+        def close(self) -> None:
+            """Do nothing: `fit` has sealed its run."""
+
+    def recorded(_: Fit, run: str, **options: Any) -> Fit:
+        return Fit(lambda turn: RecordFit(f"{run}-{turn}", **options))
+
+    return [Case("keras fit", Fit, RECORDED, recorded)]
+
+
+FRAMEWORKS: dict[str, Callable[[], list[Case]]] = {
+    "torch": torch_cases,
+    "grain": grain_cases,
+    "datasets": datasets_cases,
+    "webdataset": webdataset_cases,
+    "tensorflow": tensorflow_cases,
+    "keras": keras_cases,
+}
+
+
+def processor_seconds() -> float:
+    """Return what this process and its ended children have used."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def epoch(loader: Loader) -> Took:
+    """Walk through a loader once."""
+    clock, processor = time.perf_counter(), processor_seconds()
+    for _ in loader:
+        pass
+    return Took(time.perf_counter() - clock, processor_seconds() - processor)
+
+
+def compare(case: Case) -> None:
+    """Print the lines of a case."""
+    with tempfile.TemporaryDirectory() as folder:
+        loaders = {"bare": case.build(), "bare again": case.build()}
+        for number, (way, options) in enumerate(case.ways.items()):
+            loaders[way] = case.record(case.build(), f"{folder}/{number}", **options)
+        took = take_turns(loaders)
+        for way in case.ways:
+            loaders[way].close()
+    for way, turns in took.items():
+        clock, processor = (
+            statistics.median(
+                one[at] / bare[at] - 1 for one, bare in zip(turns, took["bare"], strict=True)
+            )
+            for at in range(2)
+        )
+        each = statistics.median(one.processor for one in turns) * 1e3 * BATCH / RECORDS
+        report(f"{case.name:<18} {way:<26} {each:>8.2f} {processor:>9.1%} {clock:>8.1%}")
+
+
+def take_turns(loaders: dict[str, Loader]) -> dict[str, list[Took]]:
+    """Walk through all loaders again and again; the first time does not count."""
+    took: dict[str, list[Took]] = {name: [] for name in loaders}
+    for turn in range(EPOCHS + 1):
+        names = list(loaders)
+        for name in names if turn % 2 else reversed(names):
+            took[name].append(epoch(loaders[name]))
+    return {name: turns[1:] for name, turns in took.items()}
+
+
+def report(line: str) -> None:
+    print(line, flush=True)  # noqa: T201 - the script's output
+
+
+def main() -> None:
+    """Print the table."""
+    report(f"{'3x32x32, batches of 128':<45} {'ms/batch':>8} {'processor':>9} {'clock':>8}")
+    for name in sys.argv[1:] or FRAMEWORKS:
+        for case in FRAMEWORKS[name]():
+            compare(case)
+
+
+if __name__ == "__main__":
+    main()

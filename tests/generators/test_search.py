@@ -1,0 +1,85 @@
+"""Generators are found wherever data sets and transforms keep them."""
+
+from __future__ import annotations
+
+import functools
+import random
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import Subset
+
+from detloader.generators.search import find_generators
+from tests.support.torch_datasets import Augmented
+
+
+class Holder:
+    def __init__(self, **held: Any) -> None:
+        vars(self).update(held)
+
+    @property
+    def trap(self) -> Any:
+        raise AssertionError("a property was asked")
+
+    def method(self) -> None: ...
+
+
+def test_attributes_containers_functions_and_their_arguments_are_searched() -> None:
+    one = random.Random(1)
+
+    def draws() -> float:
+        return one.random()
+
+    held = {
+        "rng": one,
+        "listed": [0, one],
+        "by_name": {"a": (one,)},
+        "partial": functools.partial(draws),
+        "closure": draws,
+        "method": Holder(inner=one).method,
+        "deep": Holder(a=Holder(b=Holder(c=one))),
+    }
+    paths = {name: list(find_generators(Holder(**{name: value}))) for name, value in held.items()}
+
+    assert paths == {
+        "rng": ["rng"],
+        "listed": ["listed[1]"],
+        "by_name": ["by_name['a'][0]"],
+        "partial": ["partial[0].one"],
+        "closure": ["closure.one"],
+        "method": ["method.inner"],
+        "deep": ["deep.a.b.c"],
+    }
+
+
+def test_generators_of_all_libraries_are_found_once_and_by_their_shortest_path() -> None:
+    rng = np.random.default_rng(0)
+    holder = Holder(
+        deep=Holder(rng=rng), rng=rng, torch=torch.Generator(), old=[np.random.RandomState(1)]
+    )
+
+    assert sorted(find_generators(holder)) == ["old[0]", "rng", "torch"]
+
+
+def test_a_class_keeps_generators_too() -> None:
+    class Shared:
+        rng = np.random.default_rng(0)
+
+    assert list(find_generators(Holder(transform=Shared()))) == ["transform.rng"]
+
+
+def test_wrapped_data_sets_are_searched() -> None:
+    assert list(find_generators(Subset(Augmented(3), [0]))) == ["dataset.transform.rng"]
+
+
+def test_circles_and_long_lists_end_the_search() -> None:
+    holder = Holder(long=[random.Random(0)] * 1000)
+    holder.self = [holder]  # type: ignore[attr-defined]
+
+    assert find_generators(holder) == {}
+
+
+def test_no_generator_and_no_holder_is_no_error() -> None:
+    for value in (None, 3, "text", np.zeros(3), torch.zeros(3), range(3), object()):
+        assert find_generators(value) == {}

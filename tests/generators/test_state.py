@@ -1,0 +1,201 @@
+"""The state of a generator, read from memory or by public ways, and never moved."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from detloader.generators.memory import pieces_of
+from detloader.generators.state import is_generator, read_state
+from detloader.generators.witness import DrawWitness, names_of_stored
+
+MAKE: dict[str, Callable[[int], Any]] = {
+    "python": random.Random,
+    "numpy": np.random.RandomState,
+    "legacy PCG64": lambda seed: np.random.RandomState(np.random.PCG64(seed)),
+    "PCG64": np.random.default_rng,
+    "Philox": lambda seed: np.random.Generator(np.random.Philox(seed)),
+    "MT19937": lambda seed: np.random.Generator(np.random.MT19937(seed)),
+    "torch": lambda seed: torch.Generator().manual_seed(seed),
+}
+
+MOVES: dict[str, dict[str, Callable[[Any], object]]] = {
+    "python": {
+        "one": lambda g: g.random(),
+        "normal": lambda g: g.gauss(0, 1),
+        "block": lambda g: [g.random() for _ in range(312)],
+    },
+    "torch": {
+        "one": lambda g: torch.rand(1, generator=g),
+        "normal": lambda g: torch.randn(1, generator=g),
+        "block": lambda g: torch.rand(624, generator=g),
+    },
+}
+OF_NUMPY: dict[str, Callable[[Any], object]] = {
+    "one": lambda g: g.uniform(),
+    "normal": lambda g: g.standard_normal(),
+    "block": lambda g: g.uniform(size=312),
+}
+
+
+def moves_of(kind: str) -> dict[str, Callable[[Any], object]]:
+    return MOVES.get(kind, OF_NUMPY)
+
+
+def public_state(generator: Any) -> str:
+    if isinstance(generator, random.Random):
+        return str(generator.getstate())
+    if isinstance(generator, torch.Generator):
+        return str(generator.get_state().tolist())
+    with np.printoptions(threshold=10_000):
+        if isinstance(generator, np.random.RandomState):
+            return str(generator.get_state(legacy=False))
+        return str(generator.bit_generator.state)
+
+
+@given(
+    kind=st.sampled_from(sorted(MAKE)),
+    seed=st.integers(0, 2**32 - 1),
+    moves=st.lists(st.sampled_from(["one", "normal", "block"]), max_size=6),
+)
+def test_states_are_equal_where_the_generators_are_and_differ_after_every_draw(
+    kind: str, seed: int, moves: list[str]
+) -> None:
+    one, other = MAKE[kind](seed), MAKE[kind](seed)
+    seen = {read_state(one)}
+    for number, move in enumerate(moves, 1):
+        moves_of(kind)[move](one)
+        seen.add(read_state(one))
+        assert len(seen) == number + 1
+        moves_of(kind)[move](other)
+        before = public_state(other)
+        assert read_state(other) == read_state(one)
+        assert public_state(other) == before
+        assert len(read_state(other)) == 32
+
+
+@pytest.mark.parametrize("kind", ["python", "numpy", "torch"])
+def test_mersenne_twisters_are_read_where_they_lie_in_memory(kind: str) -> None:
+    assert pieces_of(MAKE[kind](1)).read is None
+
+
+@given(
+    kind=st.sampled_from(sorted(MAKE)),
+    seed=st.integers(0, 2**32 - 1),
+    moves=st.lists(st.sampled_from(["one", "normal", "block", None]), min_size=1, max_size=8),
+)
+def test_a_draw_is_seen_at_the_sample_that_took_it_and_digested_alike_for_copies(
+    kind: str, seed: int, moves: list[str | None]
+) -> None:
+    found = []
+    for _ in range(2):
+        generator = MAKE[kind](seed)
+        witness = DrawWitness({"": [generator]}, ["[0]"])
+        witness.begin()
+        for move in moves:
+            if move is not None:
+                moves_of(kind)[move](generator)
+            witness.look()
+        witness.look()
+        draws = witness.draws(len(moves))
+        assert not draws[:, [0, 1, 2, 4]].any()
+        found.append(draws[:, 3].tolist())
+
+    assert found[0] == found[1]
+    assert [draw != 0 for draw in found[0]] == [move is not None for move in moves]
+    taken = [draw for draw in found[0] if draw]
+    assert len(set(taken)) == len(taken)
+
+
+@pytest.mark.parametrize(
+    ("column", "draw"),
+    [
+        (0, random.random),
+        (1, np.random.normal),
+        (2, lambda: torch.rand(1)),
+    ],
+    ids=["python", "numpy", "torch"],
+)
+def test_the_global_generators_are_watched(column: int, draw: Callable[[], object]) -> None:
+    witness = DrawWitness({}, [])
+    witness.begin()
+    draw()
+    witness.look()
+    witness.look()
+
+    assert np.flatnonzero(witness.draws(1)[0]).tolist() == [column]
+
+
+def test_a_draw_of_the_batch_is_that_of_all_its_rows() -> None:
+    witness = DrawWitness({}, [])
+    witness.begin()
+    for _ in range(3):
+        witness.look()
+    random.random()
+    witness.look()
+
+    draws = witness.draws(3)[:, 0]
+
+    assert draws.all()
+    assert len(set(draws.tolist())) == 1
+
+
+def test_generators_without_a_column_share_the_last_one() -> None:
+    generator = random.Random(3)
+    witness = DrawWitness({"held": [generator]}, [])
+    witness.begin()
+    generator.random()
+    witness.look()
+    witness.look()
+
+    assert np.flatnonzero(witness.draws(1)[0]).tolist() == [3]
+
+
+def test_a_generator_that_is_the_programs_is_not_also_the_holders() -> None:
+    holders = {"": [np.random.mtrand._rand, torch.default_generator, random.Random(1)]}
+
+    assert names_of_stored(holders) == ["[2]"]
+
+
+def test_a_generator_that_is_made_with_the_first_sample_is_found_at_the_second_batch() -> None:
+    holder: dict[str, Any] = {}
+    witness = DrawWitness({"": holder}, ["['rng']"])
+    for _ in range(2):
+        witness.begin()
+        holder.setdefault("rng", random.Random(1)).random()
+        witness.look()
+        witness.look()
+
+    assert witness.draws(1)[0, 3]
+
+
+def test_what_went_wrong_is_said_when_the_draws_are_asked_for() -> None:
+    class Broken(random.Random):
+        def getstate(self) -> Any:
+            raise OSError("gone")
+
+        @property
+        def gauss_next(self) -> Any:
+            raise OSError("gone")
+
+        @gauss_next.setter
+        def gauss_next(self, value: Any) -> None:
+            pass
+
+    witness = DrawWitness({"": [Broken()]}, [])
+    witness.begin()
+    witness.look()
+
+    with pytest.raises(OSError, match="gone"):
+        witness.draws(1)
+
+
+def test_the_systems_own_entropy_has_no_state() -> None:
+    assert not is_generator(random.SystemRandom())

@@ -1,0 +1,183 @@
+"""The state of an iterator: saved, restored, refused where it does not belong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import grain
+import numpy as np
+import pytest
+
+from detloader.errors import UsageError
+from tests.support.hdf5_files import add_noise, first_values, load, numbered, write, write_file
+
+ARGUMENTS: dict[str, Any] = {
+    "image_size": (1, 1),
+    "resize_type": "random_crop",
+    "augmentation": add_noise,
+    "dataset_repetitions": 2,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("states"), 7, 7, 7)
+
+
+def assert_equal(found: list[Any], wanted: list[Any]) -> None:
+    assert len(found) == len(wanted)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("threads", [0, 4])
+@pytest.mark.parametrize("taken", range(12))
+def test_an_iterator_goes_on_from_any_state_in_another_process(
+    folder: Path, taken: int, threads: int
+) -> None:
+    loader = load(folder, num_threads=threads, **ARGUMENTS)
+    list(loader)
+    steps = iter(loader)
+    for _ in range(min(taken, 11)):
+        next(steps)
+    # As it would be read from a file by the other process.
+    state = json.loads(json.dumps(steps.get_state()))
+    rest, following = list(steps), list(loader)
+
+    other = load(folder, **ARGUMENTS)
+    taken_up = iter(other)
+    taken_up.set_state(state)
+
+    assert_equal(list(taken_up), rest)
+    assert_equal(list(other), following)
+
+
+def test_a_state_before_the_first_element_is_that_of_the_next_epoch(folder: Path) -> None:
+    loader = load(folder)
+    list(loader)
+    state = iter(loader).get_state()
+    wanted = first_values(loader)
+
+    steps = iter(load(folder))
+    steps.set_state(state)
+
+    assert first_values(steps) == wanted
+
+
+def test_an_iterator_can_go_back(folder: Path) -> None:
+    steps = iter(load(folder))
+    first = next(steps)
+    state = steps.get_state()
+    rest = list(steps)
+
+    steps.set_state(state)
+
+    assert_equal(list(steps), rest)
+    assert len(first) == 4
+
+
+def test_a_shuffled_order_is_restored(folder: Path) -> None:
+    loader = load(folder, reshuffle_each_epoch=False)
+    loader.shuffle(77)
+    steps = iter(loader)
+    next(steps)
+
+    other = load(folder, reshuffle_each_epoch=False)
+    taken_up = iter(other)
+    taken_up.set_state(steps.get_state())
+
+    assert first_values(taken_up) == first_values(steps)
+    assert first_values(other) == first_values(loader)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"seed": 1},
+        {"batch_size": 5},
+        {"drop_remainder": True},
+        {"n_frames": 2},
+        {"shuffle": False},
+        {"dataset_repetitions": 2},
+        {"num_shards": 2, "shard_index": 0},
+        {"image_size": (1, 1)},
+        {"limit_n_samples": 20},
+        {"compatibility": "zea-0.1"},
+    ],
+)
+def test_the_state_of_another_pipeline_is_refused(folder: Path, other: dict[str, Any]) -> None:
+    steps = iter(load(folder))
+    next(steps)
+
+    for refusing in (iter(load(folder, **other)), iter(load(folder, **other).to_iter_dataset())):
+        with pytest.raises(UsageError, match="saved by a Dataloader with other files or arguments"):
+            refusing.set_state(steps.get_state())
+
+
+def test_the_state_of_another_shard_or_other_files_is_refused(folder: Path, tmp_path: Path) -> None:
+    shards = [load(folder, num_shards=2, shard_index=index) for index in range(2)]
+    state = iter(shards[0]).get_state()
+    with pytest.raises(UsageError, match="other files or arguments"):
+        iter(shards[1]).set_state(state)
+
+    write(tmp_path, 7, 7)
+    write_file(tmp_path / "f_2.hdf5", numbered(8))
+    with pytest.raises(UsageError, match="other files or arguments"):
+        iter(load(tmp_path)).set_state(iter(load(folder)).get_state())
+
+
+def test_a_state_fits_wherever_the_data_lie_and_however_they_are_read(
+    folder: Path, tmp_path: Path
+) -> None:
+    steps = iter(load(folder))
+    next(steps)
+
+    moved = iter(load(write(tmp_path, 7, 7, 7), num_threads=4, prefetch_buffer_size=3, cache=True))
+    moved.set_state(steps.get_state())
+
+    assert first_values(moved) == first_values(steps)
+
+
+def test_a_stream_refuses_the_state_of_another_epoch(folder: Path) -> None:
+    loader = load(folder)
+    stream = loader.to_iter_dataset()
+    steps = iter(loader)
+    next(steps)
+
+    with pytest.raises(UsageError, match=r"of epoch 0.*set it on iter\(\) of the Dataloader"):
+        iter(stream).set_state(steps.get_state())
+    own = iter(loader.to_iter_dataset())
+    own.set_state(steps.get_state())
+    assert first_values(own) == first_values(steps)
+
+
+@pytest.mark.parametrize("state", [{}, {"next_index": 3}, None])
+def test_what_is_no_state_is_refused(folder: Path, state: Any) -> None:
+    with pytest.raises(UsageError, match="no state of a Dataloader's iterator"):
+        iter(load(folder)).set_state(state)
+
+
+def test_a_closed_iterator_gives_nothing(folder: Path) -> None:
+    steps = iter(load(folder, num_threads=2))
+    next(steps)
+    steps.close()
+
+    with pytest.raises(ValueError, match="closed"):
+        next(steps)
+
+
+def test_a_stream_in_workers_goes_on_from_its_state(folder: Path) -> None:
+    options = grain.MultiprocessingOptions(num_workers=2)
+    stream = load(folder, **ARGUMENTS).to_iter_dataset().mp_prefetch(options)
+    steps = iter(stream)
+    for _ in range(3):
+        next(steps)
+    state = json.loads(json.dumps(steps.get_state()))
+    rest = list(steps)
+
+    taken_up = iter(stream)
+    taken_up.set_state(state)
+
+    assert_equal(list(taken_up), rest)

@@ -1,0 +1,133 @@
+"""Loops that one cannot reach, recorded by a block around them, or a decorator."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import grain
+import pytest
+import tensorflow as tf
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+from detloader import name, open_run, record_all, to_grain
+from detloader.manifest.verify import verify_run
+
+
+def loader(**options: Any) -> DataLoader[Any]:
+    return DataLoader(TensorDataset(torch.arange(8)), **options)
+
+
+def records(run: Path, stream: str) -> list[Any]:
+    return open_run(run).streams[stream].table(["record"])["record"].to_pylist()
+
+
+def fit(batches: Any) -> None:
+    """Stand for a trainer, whose loop nobody can change."""
+    for _ in batches:
+        pass
+
+
+def test_what_a_block_iterates_is_recorded(tmp_path: Path) -> None:
+    torch_loader = loader(batch_size=4)
+    with record_all(tmp_path / "run"):
+        fit(name(torch_loader, "torch"))
+        fit(name(tf.data.Dataset.range(5), "tensorflow"))
+        fit(name(grain.MapDataset.range(6), "grain"))
+        fit(name(grain.MapDataset.range(7).to_iter_dataset(), "stream"))
+        fit(name(to_grain(list(range(3))), "ours"))
+    run = verify_run(tmp_path / "run")
+
+    assert {stream: run.streams[stream].rows for stream in run.streams} == {
+        "torch": 8,
+        "tensorflow": 5,
+        "grain": 6,
+        "stream": 7,
+        "ours": 3,
+    }
+    assert run.complete
+
+
+def test_a_decorated_function_is_recorded_while_it_runs(tmp_path: Path) -> None:
+    batches = name(loader(), "train")
+
+    @record_all(tmp_path / "run")
+    def train() -> None:
+        fit(batches)
+
+    fit(batches)
+    train()
+    fit(batches)
+
+    assert records(tmp_path / "run", "train") == list(range(8))
+
+
+def test_loaders_are_afterwards_what_they_were(tmp_path: Path) -> None:
+    batches = loader(batch_size=3)
+    before = dict(vars(batches))
+    with record_all(tmp_path / "run"):
+        fit(batches)
+
+    assert type(batches) is DataLoader
+    assert vars(batches) == before
+    assert [batch[0].tolist() for batch in batches] == [[0, 1, 2], [3, 4, 5], [6, 7]]
+
+
+def test_a_second_block_is_another_run(tmp_path: Path) -> None:
+    loaders = {
+        "torch": loader(),
+        "grain": grain.MapDataset.range(4),
+        "tensorflow": tf.data.Dataset.range(5),
+    }
+    for stream, one in loaders.items():
+        name(one, stream)
+    for run in ("a", "b"):
+        with record_all(tmp_path / run):
+            for one in loaders.values():
+                fit(one)
+
+    for stream in loaders:
+        assert records(tmp_path / "a", stream) == records(tmp_path / "b", stream) != []
+
+
+def test_each_iteration_is_an_epoch_of_the_same_stream(tmp_path: Path) -> None:
+    batches = name(loader(), "train")
+    with record_all(tmp_path / "run"):
+        for _ in range(3):
+            fit(batches)
+    table = open_run(tmp_path / "run").streams["train"].table(["epoch"])
+
+    assert table["epoch"].to_pylist() == [0] * 8 + [1] * 8 + [2] * 8
+
+
+def test_an_error_in_the_block_is_the_blocks_own(tmp_path: Path) -> None:
+    def fail_after_an_epoch() -> None:
+        fit(name(loader(), "train"))
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"), record_all(tmp_path / "run"):
+        fail_after_an_epoch()
+
+    assert records(tmp_path / "run", "train") == list(range(8))
+
+
+def test_copies_of_a_recorded_loader_are_loaders(tmp_path: Path) -> None:
+    batches = loader()
+    with record_all(tmp_path / "run"):
+        fit(batches)
+    copies = [copy.copy(batches), pickle.loads(pickle.dumps(batches))]  # noqa: S301
+
+    assert [len([*one]) for one in copies] == [8, 8]
+
+
+def test_the_innermost_block_has_what_is_iterated_in_it(tmp_path: Path) -> None:
+    with record_all(tmp_path / "outer"):
+        with record_all(tmp_path / "inner"):
+            fit(name(loader(), "a"))
+        fit(name(loader(), "b"))
+
+    assert set(open_run(tmp_path / "inner").streams) == {"a"}
+    assert set(open_run(tmp_path / "outer").streams) == {"b"}

@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from detloader.findings import Picture, Result, Verdict
+from detloader.reports import render
+from tests.support.samples import HOSTILE, all_pictures, hostile, result_of, samples
+
+MOST_BYTES = 2_000_000
+LIVE = {"script", "iframe", "object", "embed", "link", "img", "image", "form", "base", "video"}
+
+
+class Page(HTMLParser):
+    """Takes a page apart."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    @property
+    def ids(self) -> list[str]:
+        return [value for name, value in self.attributes if name == "id"]
+
+
+@pytest.fixture
+def results() -> dict[str, Result]:
+    return samples()
+
+
+def assert_harmless(text: str) -> None:
+    page = Page(text)
+
+    assert not LIVE & {*page.tags}
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    links = [v for name, v in page.attributes if name in {"href", "src", "xlink:href"}]
+    assert all(link.startswith("#") for link in links)
+    assert len(page.ids) == len({*page.ids})
+    assert page.tags.count("style") == 1
+
+
+def test_the_page_needs_nothing_and_runs_nothing(results: dict[str, Result]) -> None:
+    for result in results.values():
+        assert_harmless(render("html", result))
+
+
+def test_the_policy_allows_nothing_but_styles(results: dict[str, Result]) -> None:
+    (policy,) = re.findall(
+        r'http-equiv="Content-Security-Policy" content="([^"]*)"',
+        render("html", results["changed"]),
+    )
+
+    assert policy == (
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    )
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_hostile_text_runs_nothing(text: str) -> None:
+    shown = render("html", hostile(text))
+
+    assert_harmless(shown)
+    assert len(shown) < 100_000
+
+
+@given(text=st.text(alphabet="<>\"'&/= scriptonload{}%#\x00\u202e"))
+@settings(max_examples=50)
+def test_any_text_runs_nothing(text: str) -> None:
+    assert_harmless(render("html", hostile(text)))
+
+
+def test_equal_results_give_equal_bytes_in_any_process(
+    results: dict[str, Result], tmp_path: Path
+) -> None:
+    file = tmp_path / "result.json"
+    file.write_text(render("json", results["several"]), encoding="utf-8")
+    program = (
+        "import sys; from pathlib import Path; from detloader.reports import render\n"
+        "from detloader.audits.acceptance import read_result\n"
+        "sys.stdout.buffer.write(render('html', read_result(Path(sys.argv[1]))).encode())"
+    )
+    pages = {
+        subprocess.run(
+            [sys.executable, "-c", program, file],
+            check=True,
+            capture_output=True,
+            env={"PYTHONHASHSEED": seed, "PATH": "", "HOME": str(tmp_path)},
+        ).stdout
+        for seed in ("1", "2")
+    }
+
+    assert pages == {render("html", results["several"]).encode()}
+
+
+def test_the_verdict_comes_first_then_cause_evidence_pictures_and_what_was_not_checked(
+    results: dict[str, Result],
+) -> None:
+    shown = render("html", results["changed"])
+    order = [
+        '<span class="verdict">changed</span> runs/new has 8 of the 10 records',
+        '<p class="cause">The loader split its IDs over 4 workers',
+        "b = merge(partition(a, 4))",
+        "What the runs look like",
+        "What was not checked",
+        '<h2 id="runs">The runs</h2>',
+    ]
+    places = [shown.index(part) for part in order]
+
+    assert places == sorted(places)
+
+
+def test_every_picture_has_a_sentence_and_a_table_and_those_of_cells_are_drawn(
+    results: dict[str, Result],
+) -> None:
+    shown = render("html", results["changed"])
+    (stream,) = results["changed"].streams
+    figures = re.findall(r"<figure>.*?</figure>", shown, re.DOTALL)
+    drawn = [figure for figure in figures if "<svg" in figure]
+
+    assert stream.pictures
+    assert len(figures) == len(stream.pictures) == 8
+    assert len(drawn) == 6
+    for figure, picture in zip(figures, stream.pictures, strict=True):
+        assert picture.title in figure
+        assert "<table>" in figure
+    for figure in drawn:
+        (named,) = re.findall(r'aria-labelledby="([^"]*)"', figure)
+        assert f'id="{named}"' in figure
+
+
+def test_drawings_have_the_colours_of_the_page(results: dict[str, Result]) -> None:
+    drawings = re.findall(r"<svg.*?</svg>", render("html", results["changed"]), re.DOTALL)
+
+    assert drawings
+    for drawing in drawings:
+        assert "var(--" in drawing
+        assert not re.search(r"#[0-9a-f]{6}", drawing)
+
+
+def test_several_runs_are_a_matrix(results: dict[str, Result]) -> None:
+    shown = render("html", results["several"])
+    (matrix,) = re.findall(r'<table class="matrix">.*?</table>', shown, re.DOTALL)
+
+    assert re.findall(r'scope="col">(\w+)', matrix)[2:] == [
+        "set",
+        "order",
+        "batches",
+        "draws",
+        "content",
+    ]
+    assert matrix.count("<tr>") == 3
+    assert "3 rows" in matrix
+    assert "not compared" in matrix
+
+
+@pytest.mark.parametrize(
+    ("rows", "axes"),
+    [
+        ([["the run", "0", "no number"]], {"rows": 1, "records": 1, "low": 0, "numbered": "x"}),
+        ([["the run"]], {"rows": 1, "records": 1, "low": 0, "numbered": "x"}),
+        ([[]], {}),
+        ([["the run", "0", 1]], {"rows": "<b>", "records": None, "low": 0, "numbered": "x"}),
+        ([["the run", "0", 1e308]], {"rows": 1e308, "records": 0, "low": -1e308, "numbered": "x"}),
+        ([["the run", "0", 1]] * 5_000, {"rows": 1, "records": 1, "low": 0, "numbered": "x"}),
+    ],
+)
+@pytest.mark.parametrize(
+    "name", ["order-map", "displacement", "coverage", "lanes", "weights", "along-the-run"]
+)
+def test_a_table_that_is_not_as_it_should_be_is_shown_as_it_is(
+    name: str, rows: list[list[object]], axes: dict[str, object]
+) -> None:
+    picture = msgspec.convert(
+        {
+            "name": name,
+            "title": "T",
+            "sentence": "S.",
+            "columns": ["a"],
+            "rows": rows,
+            "axes": axes,
+        },
+        Picture,
+    )
+    shown = render("html", result_of(Verdict.CHANGED, pictures=[picture]))
+
+    assert_harmless(shown)
+    assert "<table>" in shown
+    assert len(shown) < MOST_BYTES
+
+
+def test_words_of_a_strange_result_stay_words_in_a_drawing() -> None:
+    axes = {"rows": 2, "records": 2, "low": 0, "numbered": "</text><script>$x^$\u202e写"}
+    rows = [["</svg><script>", "0", 1, 0], ["$\\alpha", "0", 0, 1]]
+    picture = msgspec.convert(
+        {
+            "name": "order-map",
+            "title": "T",
+            "sentence": "S.",
+            "columns": ["run", "records", "0", "1"],
+            "rows": rows,
+            "axes": axes,
+        },
+        Picture,
+    )
+    shown = render("html", result_of(Verdict.CHANGED, pictures=[picture]))
+
+    assert "<svg" in shown
+    assert_harmless(shown)
+
+
+def test_a_picture_that_nobody_draws_is_its_table() -> None:
+    picture = Picture(name="new", title="New", sentence="S.", columns=["a"], rows=[["<b>"]])
+    shown = render("html", result_of(Verdict.CHANGED, pictures=[picture]))
+
+    assert "&lt;b&gt;" in shown
+
+
+def test_a_page_of_many_runs_stays_small() -> None:
+    one = result_of(Verdict.CHANGED, pictures=all_pictures())
+    many = msgspec.structs.replace(one, runs=[one.runs[0]] * 61, comparisons=[one] * 60)
+    shown = render("html", many)
+
+    assert len(shown.encode()) < MOST_BYTES
+    assert "Neither drawn nor shown as a table" in shown
+
+
+def test_a_result_without_pictures_says_how_to_have_them(results: dict[str, Result]) -> None:
+    assert "--pictures" in render("html", results["unexplained"])
+    assert "--pictures" not in render("html", results["changed"])
+
+
+def test_a_verdict_that_speaks_for_a_part_says_so() -> None:
+    shown = render("html", result_of(Verdict.REORDERED, coverage=0.5))
+
+    assert '<span class="verdict">reordered as far as both were recorded</span>' in shown
