@@ -94,7 +94,7 @@ def _result(
         coverage=pair.coverage,
         reason=reason,
         first_difference=comparison.first_difference if comparison else None,
-        first_differences=first_differences(comparison) if comparison else msgspec.UNSET,
+        first_differences=first_differences(comparison) if comparison else {},
         differences=comparison.counts if comparison else Counts(),
         findings=answers.findings if answers else [],
         not_checked=answers.not_checked if answers else [],

@@ -233,6 +233,7 @@ def _nothing(reason: str | None) -> StreamResult:
         coverage=0.0,
         reason=reason,
         first_difference=None,
+        first_differences={},
         differences=Counts(),
         not_compared=[],
     )

@@ -93,6 +93,7 @@ def lonely_stream(stream: Stream, *, path: str, in_baseline: bool) -> StreamResu
         coverage=0.0,
         reason=f"{path} has no stream {stream.name!r}",
         first_difference=None,
+        first_differences={},
         differences=Counts(missing=rows) if in_baseline else Counts(extra=rows),
         not_compared=[],
     )
@@ -181,6 +182,7 @@ def _unread(stream_a: Stream, stream_b: Stream, verdict: Verdict, reason: str) -
         coverage=0.0,
         reason=reason,
         first_difference=None,
+        first_differences={},
         differences=Counts(),
         not_compared=not_compared(stream_a, stream_b),
     )

@@ -354,3 +354,9 @@ def test_the_first_difference_alone_comes_without_levels(tmp_path: Path) -> None
 
     assert audit(a, b, first=True).first_differences is msgspec.UNSET
     assert audit(a, b, first=True).streams[0].first_differences is msgspec.UNSET
+
+
+def test_where_no_row_can_be_compared_no_level_is_told(tmp_path: Path) -> None:
+    other: Rows = {"record": [str(record) for record in BASELINE["record"]]}
+
+    assert levels_of(audit_rows(tmp_path, BASELINE, other)) == {}

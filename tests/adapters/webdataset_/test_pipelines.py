@@ -15,7 +15,6 @@ import webdataset as wds
 from detloader import audit, open_run, record
 from detloader.findings import Verdict
 
-
 # WebDataset leaves the shards that it read to the garbage collector, who complains.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:unclosed file:ResourceWarning",
