@@ -257,8 +257,8 @@ class StreamResult(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         first_difference: the first row that differs; None where none does.
         first_differences: the first row that differs at each level of difference; None where the
-            runs are equal at it. A level that cannot be told is left out; of an audit that looks for
-            the first difference alone, all of them.
+            runs are equal at it. A level that cannot be told is left out; unset where the first
+            difference alone was looked for.
         asked: names of the rules that were asked, in causal order.
         compared: columns in which rows were compared.
         pictures: what pictures show of the stream, where they were asked for.

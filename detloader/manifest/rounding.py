@@ -101,8 +101,8 @@ class Rounding:
         return self._round(array) if is_float else leaf
 
     def _round(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        wide = values.astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
+            wide = values.astype(np.float64)
             rounded = _to_type(wide, self.name) if self.name in _SIGNIFICANT else self._cut(wide)
             # Adding zero makes 0.0 of -0.0; the index makes a scalar of what has no axes.
             plain: NDArray[np.float64] = np.where(np.isnan(rounded), np.nan, rounded + 0.0)[()]

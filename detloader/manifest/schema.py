@@ -87,6 +87,9 @@ def is_stored(column: str, level: Level) -> bool:
 
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 _Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
+_Rounding: TypeAlias = Annotated[
+    str, msgspec.Meta(pattern="^(float16|float32|decimals:(1[0-5]|[0-9]))$")
+]
 _Sha256: TypeAlias = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
@@ -243,7 +246,7 @@ class Header(_Part, frozen=True, kw_only=True):
     state: Literal["open", "complete"]
     recipe: Recipe | None = None
     relative_ids: bool | Unset = _UNSET
-    rounding: str | Unset = _UNSET
+    rounding: _Rounding | Unset = _UNSET
     declared: Declared
     environment: Environment
     seen: Seen

@@ -196,6 +196,40 @@ def test_no_level_of_a_run_differs_from_itself(rows: Rows) -> None:
     assert rows_of(compare(rows, rows)) == dict.fromkeys(DifferenceLevel)
 
 
+@st.composite
+def dealt(draw: st.DrawFn) -> Rows:
+    """Give the rows of several ranks, rank by rank."""
+    of_ranks = draw(
+        st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=6), max_size=3, min_size=1)
+    )
+    place = [(rank, batch) for rank, batches in enumerate(of_ranks) for batch in sorted(batches)]
+    size = len(place)
+    return {
+        "record": draw(st.lists(st.integers(0, 2), min_size=size, max_size=size)),
+        "epoch": [0] * size,
+        "rank": [rank for rank, _ in place],
+        "batch": [batch for _, batch in place],
+    }
+
+
+def canonical(rows: Rows) -> Rows:
+    order = sorted(
+        range(len(rows["rank"])), key=lambda row: (rows["batch"][row], rows["rank"][row])
+    )
+    return {name: [values[row] for row in order] for name, values in rows.items()}
+
+
+@given(a=dealt(), b=dealt())
+@LAWS
+def test_rows_of_ranks_differ_first_where_they_do_in_canonical_order(a: Rows, b: Rows) -> None:
+    found = rows_of(compare(a, b))
+    a, b = canonical(a), canonical(b)
+
+    assert found["set"] == first_in_set(keys(a), keys(b))
+    assert found["order"] == first_in_sequences(keys(a), keys(b))
+    assert found["batches_as_sets"] == first_in_batches_as_sets(a, b)
+
+
 BASELINE: Rows = {
     "record": [0, 1, 2, 3, 4, 5, 6, 7],
     "batch": [0, 0, 1, 1, 2, 2, 3, 3],
