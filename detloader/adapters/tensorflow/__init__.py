@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from detloader.adapters.elements import ElementReader
 from detloader.adapters.request import Request
+from detloader.adapters.tensorflow.declared import declare, is_batched
 from detloader.adapters.tensorflow.readers import MarkReader, PlainReader
 from detloader.adapters.tensorflow.recorded import RecordedDataset
 from detloader.errors import UsageError
@@ -37,14 +38,15 @@ def wrap(loader: tf.data.Dataset, request: Request) -> RecordedDataset:
             "give ids as a key of its elements, or as a function of one"
         )
         raise UsageError(message)
+    batched = is_batched(loader) if request.batched is None else request.batched
     elements = ElementReader(
         ids,
-        batched=bool(request.batched),
+        batched=batched,
         content=request.level is not Level.ORDER,
         digester=request.digester,
     )
-    reader = PlainReader(elements, loader.element_spec, batched=bool(request.batched))
-    writer = request.writer(loader=type(loader).__name__.lstrip("_"))
+    reader = PlainReader(elements, loader.element_spec, batched=batched)
+    writer = request.writer(loader="tf.data.Dataset", **declare(loader))
     attribution = loader.attribution if isinstance(loader, AttributedDataset) else Attribution()
     return RecordedDataset(loader, reader, Recorder(writer, reader.encode), attribution)
 
@@ -68,5 +70,5 @@ def _wrap_marked(loader: AttributedDataset, request: Request) -> RecordedDataset
         batched=loader.mark_rank == 1,
         digester=None if request.level is Level.ORDER else request.digester,
     )
-    writer = request.writer(**attribution.declare())
+    writer = request.writer(**{**declare(loader.pairs), **attribution.declare()})
     return RecordedDataset(loader.pairs, reader, Recorder(writer, reader.encode), attribution)
