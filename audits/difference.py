@@ -9,7 +9,7 @@ import msgspec
 from detloader.audits.asking import Answers, ask_about_difference, ask_about_headers
 from detloader.audits.compare import compare
 from detloader.audits.explain import explain
-from detloader.audits.extent import tell_extent
+from detloader.audits.extent import tell_extent, tell_shorter_epochs
 from detloader.audits.headers import hidden_differences, not_compared, tell_hidden
 from detloader.audits.levels import first_differences
 from detloader.audits.pairs import NO_COMMON_ROWS, load_pair
@@ -49,7 +49,7 @@ def _audit_pair(pair: Pair, comparison: Comparison, selection: Selection) -> Str
     if comparison.verdict is not Verdict.IDENTICAL:
         answers = ask_about_difference(selection.choose(all_rules()), pair.a, pair.b, comparison)
         formula = _explain(comparison, answers)
-        told = tell_extent(comparison) or formula
+        told = tell_extent(comparison) or formula or tell_shorter_epochs(comparison)
         return _result(pair, comparison.verdict, told, comparison, answers)
     answers = ask_about_headers(selection.choose(header_rules()), stream_a, stream_b)
     if hidden := tell_hidden(stream_a, stream_b):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from detloader.audits.arguments import with_arguments
 from detloader.audits.decisions import repeat_on_top
 from detloader.audits.equivalence import Equivalence, as_equivalence, judge, same_ranks
 from detloader.audits.headers import compared_columns
@@ -188,6 +189,7 @@ def _audit_stream(name: str, a: Run, b: Run, selection: Selection) -> StreamResu
         return lonely_stream(stream_a, path=b.path, in_baseline=True)
     told_b = without_unlike_content(stream_a, stream_b)
     result = audit_stream(a.path, stream_a, b.path, told_b, selection)
+    result = with_arguments(result, stream_a, stream_b)
     if type(stream_b) is not Stream:
         from detloader.audits.naming import with_own_names
 

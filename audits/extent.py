@@ -14,13 +14,14 @@ import numpy as np
 from detloader.audits.first import first_difference
 from detloader.audits.headers import absent_ranks, several
 from detloader.audits.integers import distinct, overlap
+from detloader.audits.measures.aspects import is_beginning
 
 if TYPE_CHECKING:
     from detloader.audits.columns import Integers
     from detloader.audits.compare import Comparison
     from detloader.audits.view import StreamView
 
-__all__ = ["tell_extent"]
+__all__ = ["tell_extent", "tell_shorter_epochs"]
 
 
 def tell_extent(comparison: Comparison) -> str | None:
@@ -99,6 +100,18 @@ def _end(a: StreamView, b: StreamView) -> str | None:
     return (
         f"{shorter.path} ends after the first {rows:,} of the {longer.rows:,} rows of "
         f"{longer.path}, and these are the same: declare it as not complete if it was interrupted"
+    )
+
+
+def tell_shorter_epochs(comparison: Comparison) -> str | None:
+    """Say that each epoch of one run is the beginning of the other's."""
+    if not is_beginning(comparison):
+        return None
+    a, b = comparison.a, comparison.b
+    shorter, longer = (a, b) if a.rows < b.rows else (b, a)
+    return (
+        f"{shorter.path} ends epochs earlier than {longer.path}; "
+        "the rows that both have are the same"
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from detloader.audits.batches import place_in_epoch
 from detloader.audits.integers import distinct
+from detloader.audits.measures.conditions import config_differences
 from detloader.audits.view import StreamView, load_views
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def load_pair(path_a: str, stream_a: Stream, path_b: str, stream_b: Stream) -> P
     views = load_views([source for source in sources if source[1].rows])
     a = views[0] if stream_a.rows else _emptied(views[0], path_a, stream_a)
     b = views[-1] if stream_b.rows else _emptied(views[-1], path_b, stream_b)
+    otherwise = config_differences(stream_a, stream_b)
+    a, b = replace(a, otherwise=otherwise), replace(b, otherwise=otherwise)
     common_a, common_b = _common_rows(*_common_columns(a, b))
     longer = max(a.rows + stream_a.lost, b.rows + stream_b.lost)
     return Pair(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from detloader.audits.rule import CannotTell
 from detloader.manifest.schema import is_compared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from detloader.audits.columns import Column, Flags, Integers
     from detloader.audits.reading import Source
@@ -42,6 +42,7 @@ class StreamView:
         selection: shape (rows,), int64; which rows of the whole stream these are. None
             where they are all of them.
         baseline: the run that this one is compared with; None in a check, and for the baseline.
+        otherwise: entries of the configuration that differ in the other run of an audit.
     """
 
     path: str
@@ -54,6 +55,7 @@ class StreamView:
     source: Source
     selection: Integers | None = None
     baseline: StreamView | None = None
+    otherwise: Mapping[str, JsonValue] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:

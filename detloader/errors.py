@@ -96,7 +96,9 @@ class FileError(DetloaderError):
 
     def __init__(self, message: str, path: str) -> None:
         """Name the file in the message, and keep its path."""
-        super().__init__(message)
+        # A file's name may hold line ends and terminal codes; a message is one line.
+        line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
+        super().__init__(line)
         self.path = path
 
     def __str__(self) -> str:

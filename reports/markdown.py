@@ -77,6 +77,8 @@ def _stream(one: Result, stream: StreamResult, limit: int) -> Iterator[str]:
     first = stream.first_difference or None
     loud = [finding for finding in stream.findings if finding.severity is not Severity.NOTE]
     if loud:
+        if stream.reason and stream.verdict in _DIFFERENT and len(one.streams) <= 1:
+            yield _text(stream.reason)
         yield "\n\n".join(_finding(loud[0], first, limit))
     elif stream.verdict in _DIFFERENT:
         yield _text(stream.reason or "No rule names the cause.")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
     from detloader.findings import JsonValue
 
-__all__ = ["Aspects", "aspects_of", "is_cut_short"]
+__all__ = ["Aspects", "aspects_of", "is_beginning", "is_cut_short"]
 
 LOST_TAIL = 0.25
 """Share of an epoch that can be a lost remainder; where more is missing, the run was stopped."""
@@ -60,6 +60,23 @@ def is_cut_short(comparison: Comparison) -> bool:
     last = longer.epoch[-1]
     whole = int((longer.epoch == last).sum())
     return not rows or shorter.epoch[-1] != last or longer.rows - rows > LOST_TAIL * whole
+
+
+def is_beginning(comparison: Comparison) -> bool:
+    """Tell whether each epoch of one run is the beginning of the other's, row by row."""
+    a, b = comparison.a, comparison.b
+    shorter, longer = (a, b) if a.rows < b.rows else (b, a)
+    other = comparison.redrawn.any() or comparison.drifted.any() or comparison.counts.batches
+    if shorter.rows == longer.rows or other:
+        return False
+    theirs, nothing = dict(longer.by_epoch()), np.zeros(0, np.int64)
+    return all(
+        np.array_equal(
+            shorter.record.values[rows],
+            longer.record.values[theirs.get(epoch, nothing)[: len(rows)]],
+        )
+        for epoch, rows in shorter.by_epoch()
+    )
 
 
 def aspects_of(comparison: Comparison) -> Aspects:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from detloader.manifest.reader import Stream
 
 __all__ = [
+    "EQUAL_ARGUMENTS",
     "config_differences",
     "declared_of",
     "effective_seed",
@@ -29,6 +30,7 @@ __all__ = [
     "equal_conditions",
     "is_resumed",
     "is_unexplained",
+    "require_equal_arguments",
     "require_equal_seeds",
     "require_no_other",
     "setting_differences",
@@ -37,6 +39,9 @@ __all__ = [
 ]
 
 UNKNOWN = msgspec.UNSET
+
+EQUAL_ARGUMENTS = "equal arguments"
+"""What a rule lacks where the configurations of two runs differ."""
 
 TOPOLOGY = ("workers", "threads", "world_size", "start_method")
 SETTINGS = (
@@ -180,6 +185,16 @@ def require_no_other(a: Stream, b: Stream, kind: str, others: Sequence[str]) -> 
         found.append("resume")
     if found:
         raise CannotTell(f"two runs that differ in {kind} alone, and not in {', '.join(found)}")
+
+
+def require_equal_arguments(a: Stream, b: Stream) -> None:
+    """Make sure that no entry of the configuration, which may ask for the difference, differs.
+
+    Raises:
+        CannotTell: one does.
+    """
+    if config_differences(a, b):
+        raise CannotTell(EQUAL_ARGUMENTS)
 
 
 def require_equal_seeds(a: Stream, b: Stream, *, random: bool) -> None:

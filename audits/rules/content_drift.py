@@ -39,8 +39,9 @@ Needs `raw`, or `content`. Where draws were not recorded, other content may be
 another augmentation: then it speaks only in evaluations, where both runs declare one
 seed, where at most one record in twenty changed within a run or one row in four
 between runs, or where records that came more than once show that content is fixed.
-Where records merely have each other's bytes, the source is enumerated
-otherwise, which is not this rule.
+Where an entry of `config` differs, which may ask for other content, it cannot tell.
+Where records merely have each other's bytes, the source is enumerated otherwise, which
+is not this rule.
 
 ## Seen in
 
@@ -64,6 +65,7 @@ from detloader.audits.integers import (
     slices,
     tally,
 )
+from detloader.audits.measures.conditions import require_equal_arguments
 from detloader.audits.measures.shown import SHOWN, show_records
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
@@ -176,6 +178,7 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
         return []
     if column == "content" and "draws" not in a.compared and not _is_fixed(comparison):
         raise CannotTell("draws")
+    require_equal_arguments(a.stream, b.stream)
     return [
         _fault(
             b,

@@ -40,7 +40,8 @@ where chance may leave a record out; about declared filters; and about a last ep
 that is cut short. One epoch alone may have been stopped early: it is silent about the
 beginning of the source or of the baseline, and cannot tell of a shuffled one. Nor can
 it tell where epochs differ in length, where each leaves out others and `num_samples` is
-undeclared, or where records come again and `replacement` is.
+undeclared, where records come again and `replacement` is, or, in an audit, where an
+entry of `config` differs.
 
 ## Seen in
 
@@ -55,6 +56,7 @@ import numpy as np
 
 from detloader.audits.confirm import show
 from detloader.audits.integers import distinct, lacking
+from detloader.audits.measures.conditions import EQUAL_ARGUMENTS
 from detloader.audits.measures.excuses import is_explained
 from detloader.audits.measures.holes import SHOWN, find_hole
 from detloader.audits.measures.losses import require_all_ranks
@@ -148,6 +150,8 @@ def _find_dropped(view: StreamView, known: Known) -> list[Fault]:
     require_all_ranks(view)
     if is_explained(view, hole):
         return []
+    if view.otherwise:
+        raise CannotTell(EQUAL_ARGUMENTS)  # one of them may have asked for fewer records
     _explain(known, hole.codes)
     return [_dropped_fault(view, hole)]
 

@@ -42,7 +42,8 @@ machines share. To confirm an order that comes from hashes, run with PYTHONHASHS
 Needs `index`, or two shuffled epochs, or a declared `shuffle` that is off together
 with a sorting, a hash seed, a platform or a file system that differs. Says nothing
 where readers race or the topology differs, which may do the same to unshuffled runs,
-where records were added or removed, and where the runs share no ID at all.
+where records were added or removed, and where the runs share no ID at all. Where an
+entry of `config` differs, which may ask for other records, it cannot tell.
 
 ## Seen in
 
@@ -63,6 +64,7 @@ from detloader.audits.measures.conditions import (
     config_differences,
     equal_conditions,
     is_unexplained,
+    require_equal_arguments,
 )
 from detloader.audits.measures.enumeration import hash_seeds, machines, name_records
 from detloader.audits.measures.places import find_orders, kind_of_change
@@ -104,6 +106,7 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     orders = find_orders(comparison, names)
     if orders is None or np.array_equal(orders.a, orders.b):
         return []
+    require_equal_arguments(comparison.a.stream, comparison.b.stream)
     return [_fault(comparison, names, orders)]
 
 

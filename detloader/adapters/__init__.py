@@ -78,4 +78,6 @@ def _adapters(kind: type) -> Iterator[Adapter]:
         except (ImportError, AttributeError):
             # The program's own `datasets.py`, or whatever else is called like a framework.
             continue
-        yield cast("Adapter", adapter)
+        # A module of the program's may bear the name of one that adapters share.
+        if hasattr(adapter, "suits"):
+            yield cast("Adapter", adapter)

@@ -5,7 +5,7 @@ files, hub               which files there are, and in which order
 building                 the only time that all files are looked at; validation of their format
 blocks, order, epochs    rows of frames; which of them stands where; in which epoch
 records                  what rows are called
-handles, opening         files that are open
+handles, opening         files that are open; what they take from others (outside); watching them
 reading, cache           blocks of frames, as they are stored
 samples                  what is made of them: placement, ranges, resize (fitting, interpolation)
 batches, draws, digests  elements of an epoch, by their number, in any thread or process

@@ -98,9 +98,12 @@ def _flatten(paths: Any) -> Iterator[str]:
             yield from _flatten(path)
         return
     try:
-        yield os.fsdecode(paths)
+        path = os.fsdecode(paths)
     except TypeError as error:
         raise UsageError(f"file_paths holds {paths!r}: give paths as text or Path") from error
+    if not path:
+        raise UsageError("file_paths holds an empty path: give '.' for the working directory")
+    yield path
 
 
 def _local(given: Sequence[str], revision: str | None) -> tuple[list[str], dict[str, str]]:

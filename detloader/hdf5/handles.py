@@ -12,14 +12,20 @@ import resource
 import threading
 import weakref
 from collections.abc import Sequence
+from typing import Any
 
+from detloader.errors import FileError
 from detloader.hdf5.files import SourceFile
 from detloader.hdf5.opening import OpenDataset
+from detloader.hdf5.watching import FileState
 
 __all__ = ["Handles"]
 
 _SHARE = 4
 """A loader takes at most one in so many of the process's descriptors."""
+
+_KEPT = ("_files", "_key", "_capacity", "_states")
+"""What is pickled."""
 
 _all: weakref.WeakSet[Handles] = weakref.WeakSet()
 
@@ -27,7 +33,8 @@ _all: weakref.WeakSet[Handles] = weakref.WeakSet()
 class Handles:
     """Opens files by number, and keeps those open that were used last.
 
-    It may be pickled, without what is open. After a fork the child opens its own.
+    It may be pickled, without what is open. After a fork the child opens its own. A file
+    that is opened again must be as it was the first time.
 
     Attributes:
         turn: a lock, for threads that read by HDF5 to do so in turn.
@@ -38,18 +45,19 @@ class Handles:
         self._files = files
         self._key = key
         self._capacity = capacity
+        self._states: list[tuple[FileState, ...]] = [()] * len(files)
         self._reset()
 
     def open(self, number: int) -> OpenDataset:
         """Return the open dataset of a file.
 
         Raises:
-            FileError: see `OpenDataset`.
+            FileError: see `OpenDataset`; or it was changed since it was first opened.
         """
         with self._lock:
             found = self._open.pop(number, None)
             if found is None:
-                found = OpenDataset(self._files[number].path, self._key)
+                found = self._opened(number)
             # Last in the dict: used last.
             self._open[number] = found
             if len(self._open) > self._limit:
@@ -61,6 +69,17 @@ class Handles:
         with self._lock:
             self._open.clear()
 
+    def _opened(self, number: int) -> OpenDataset:
+        found = OpenDataset(self._files[number].path, self._key)
+        if (known := self._states[number] or found.states) != found.states:
+            message = (
+                f"{found.path} was changed or replaced by another file since the Dataloader was "
+                "made: make a new one"
+            )
+            raise FileError(message, found.path)
+        self._states[number] = known
+        return found
+
     def _reset(self) -> None:
         self._lock = threading.Lock()
         self.turn = threading.Lock()
@@ -68,11 +87,11 @@ class Handles:
         self._limit = max(min(self._capacity, _descriptors() // _SHARE), 1)
         _all.add(self)
 
-    def __getstate__(self) -> tuple[Sequence[SourceFile], str, int]:
-        return self._files, self._key, self._capacity
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: vars(self)[name] for name in _KEPT}
 
-    def __setstate__(self, state: tuple[Sequence[SourceFile], str, int]) -> None:
-        self._files, self._key, self._capacity = state
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
         self._reset()
 
 

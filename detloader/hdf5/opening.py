@@ -21,6 +21,8 @@ from detloader.errors import (
     UsageError,
 )
 from detloader.extras import require
+from detloader.hdf5.outside import files_outside
+from detloader.hdf5.watching import FileState, Watch
 
 __all__ = ["FAILURES", "OpenDataset", "Values", "naming", "open_file", "unreadable"]
 
@@ -72,16 +74,27 @@ class OpenDataset:
             UsageError: the dataset holds no real numbers.
         """
         self.path = path
+        self._watch = Watch()
         self._file = open_file(path)
         with naming(path):
-            self.dataset = h5py.Dataset(_dataset(self._file, key, path), readonly=True)
+            own = _number_or_path(self._file, path)
+            # Before anything is read: what changes from here on is seen.
+            self._watch.add(path, own)
+            stored = _dataset(self._file, key, path)
+            self._holder = h5py.h5i.get_file_id(stored)
+            # By an external link.
+            linked = self._holder.id != self._file.id
+            if linked:
+                holder = os.fsdecode(h5py.h5f.get_name(self._holder))
+                self._watch.add(holder, _number_or_path(self._holder, holder))
+            layout = stored.get_create_plist()
+            for file in files_outside(stored, layout, path):
+                self._watch.add(file, file)
+            self.dataset = h5py.Dataset(stored, readonly=True)
             self.shape: tuple[int, ...] = self.dataset.shape
             self.dtype: np.dtype[Any] = self.dataset.dtype
-            plain = self._file.get_access_plist().get_driver() == h5py.h5fd.SEC2
-            # The system's own number of the open file.
-            self._descriptor: int | None = self._file.get_vfd_handle() if plain else None
-            self.values = self._find_values()
-            self._state = self._stat()
+            # Offsets are those in the holder.
+            self.values = None if linked or isinstance(own, str) else self._find_values(own, layout)
         if self.dtype.kind not in _NUMBERS:
             raise UsageError(
                 f"{key} of {path} holds {self.dtype}, no real numbers: give another key"
@@ -96,28 +109,15 @@ class OpenDataset:
             MissingFileError: it was removed or replaced.
             FileError: it was changed.
         """
-        state = self._stat()
-        if state == self._state:
-            return
-        if state[0] == 0:
-            message = f"{self.path} was removed or replaced while it was read: restore it"
-            raise MissingFileError(message, self.path)
-        message = f"{self.path} was changed while it was read: make a new Dataloader"
-        raise FileError(message, self.path)
+        self._watch.check()
 
-    def _stat(self) -> tuple[int, int, int]:
-        try:
-            opened = self._descriptor
-            found = Path(self.path).stat() if opened is None else os.fstat(opened)
-        except FileNotFoundError:
-            return 0, 0, 0
-        return min(found.st_nlink, 1), found.st_size, found.st_mtime_ns
+    @property
+    def states(self) -> tuple[FileState, ...]:
+        """States of all files that hold its values, or lead to them, when it was opened."""
+        return self._watch.states
 
-    def _find_values(self) -> Values | None:
-        if self._descriptor is None:
-            return None
+    def _find_values(self, descriptor: int, layout: Any) -> Values | None:
         stored = self.dataset.id
-        layout = stored.get_create_plist()
         if layout.get_layout() != h5py.h5d.CONTIGUOUS or layout.get_external_count():
             return None
         size = math.prod(self.shape) * self.dtype.itemsize
@@ -130,7 +130,14 @@ class OpenDataset:
             math.prod(self.shape[axis + 1 :]) * self.dtype.itemsize
             for axis in range(len(self.shape))
         )
-        return Values(self._descriptor, stored.get_offset(), strides)
+        return Values(descriptor, stored.get_offset(), strides)
+
+
+def _number_or_path(file: Any, path: str) -> int | str:
+    """Return the system's own number of an open file; its path where a driver has none."""
+    plain = file.get_access_plist().get_driver() == h5py.h5fd.SEC2
+    number: int | str = file.get_vfd_handle() if plain else path
+    return number
 
 
 @contextlib.contextmanager
@@ -154,6 +161,9 @@ def open_file(path: str) -> Any:
     Raises:
         FileError: see `OpenDataset`.
     """
+    if not Path(path).is_file() and Path(path).exists():
+        # To open a pipe would wait for ever.
+        raise FileError(f"{path} is no regular file: leave it out", path)
     try:
         return h5py.h5f.open(os.fsencode(path), h5py.h5f.ACC_RDONLY)
     except OSError as error:

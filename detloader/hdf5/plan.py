@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ from detloader.hdf5.stream import Stream
 from detloader.hdf5.tensors import tensor_converter
 
 __all__ = ["Plan"]
+
+_READ_AHEAD = 64 * 10**6
+"""Bytes of images that are read ahead at most; but one batch always is."""
 
 
 class Plan:
@@ -127,7 +131,10 @@ class Plan:
         settings = self.settings
         samples = settings.prefetch_buffer_size if settings.prefetch else 0
         # Grain counts elements, and those are batches.
-        elements = -(-samples // (settings.batch_size or 1))
+        size = settings.batch_size or 1
+        largest = max(map(math.prod, set(self.pipeline.sample_shapes)))
+        bound = max(_READ_AHEAD // max(size * largest * np.dtype(np.float32).itemsize, 1), 1)
+        elements = min(-(-samples // size), bound)
         return grain.ReadOptions(
             num_threads=min(settings.num_threads, elements), prefetch_buffer_size=elements
         )

@@ -12,6 +12,8 @@ import math
 import random
 import struct
 import sys
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeVar
 
@@ -72,7 +74,7 @@ def uniform_id_generator(
     Args:
         ids: a list. With `shuffle` it is shuffled in place before each cycle, so
             that each cycle starts from the order of the one before; a tuple raises
-            TypeError.
+            TypeError. With `seed` it is a copy that is shuffled.
         repeat: go on with another cycle after the last ID. An empty list ends all
             the same, where the published generator would loop for ever.
         shuffle: take a new order for each cycle.
@@ -83,7 +85,9 @@ def uniform_id_generator(
     Raises:
         UsageError: both `rng` and `seed` are given.
     """
-    return _cycles(ids, _chosen(rng, seed), repeat=repeat, shuffle=shuffle)
+    # Or the same seed would give another order to whoever passes the list a second time.
+    own = ids if seed is None else list(ids)
+    return _cycles(own, _chosen(rng, seed), repeat=repeat, shuffle=shuffle)
 
 
 def _chosen(rng: random.Random | None, seed: int | None) -> random.Random | None:
@@ -106,8 +110,9 @@ def _cycles(
             return
 
 
-def _cumulative(weights: Sequence[float], count: int) -> list[float]:
+def _cumulative(given: Sequence[float], count: int) -> list[float]:
     """Sum the weights up to exactly 1, after checking them."""
+    weights = _as_numbers(given)
     if len(weights) != count:
         raise UsageError(f"weights has {len(weights)} values for {count} ids; give one for each")
     for place, weight in enumerate(weights):
@@ -116,12 +121,24 @@ def _cumulative(weights: Sequence[float], count: int) -> list[float]:
     if max(weights, default=1) < sys.float_info.min:
         # TensorFlow runs generators in threads that take numbers so small for zero. Their bits,
         # as an integer, are as many times the smallest number.
-        weights = [int.from_bytes(struct.pack("<d", abs(weight)), "little") for weight in weights]
+        weights = [float(int.from_bytes(struct.pack("<d", abs(w)), "little")) for w in weights]
     sums = list(accumulate(map(float, weights), initial=0.0))[1:]
     total = sums[-1] if sums else 0.0
     if not 0 < total < math.inf:
         raise UsageError(f"weights sum to {total}; the sum must be finite and above 0")
     return [value / total for value in sums]
+
+
+def _as_numbers(weights: object) -> list[float]:
+    """Return weights as numbers in their order, which a mapping or a set has not."""
+    if isinstance(weights, Mapping | AbstractSet | str | bytes) or not isinstance(
+        weights, Iterable
+    ):
+        raise UsageError(f"weights is a {type(weights).__name__}; give a sequence, one for each ID")
+    try:
+        return [float(weight) for weight in weights]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError(f"weights must be numbers: {error}") from error
 
 
 def _uniform_draws(ids: Sequence[T], rng: random.Random | None) -> Iterator[T]:

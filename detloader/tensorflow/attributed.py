@@ -93,8 +93,13 @@ class AttributedDataset(tf.data.Dataset):
         num_parallel_calls: Any = None,
         deterministic: Any = None,
         name: str | None = None,
-    ) -> AttributedDataset:
+    ) -> tf.data.Dataset:
         """Combine consecutive elements into batches, as `tf.data.Dataset.batch`."""
+        if self.mark_rank:
+            # Marks of batches of several sizes would not fit into one batch.
+            return super().batch(
+                batch_size, drop_remainder, num_parallel_calls, deterministic, name
+            )
         reading = self._reading
         simple = _is_simple(batch_size, drop_remainder, num_parallel_calls)
         if reading is not None and reading.makes_batches and simple:
@@ -152,14 +157,18 @@ class AttributedDataset(tf.data.Dataset):
         """Keep some elements, as `tf.data.Dataset.filter`."""
         return self.like(self.pairs.filter(lambda element, _: _call(predicate, element), name=name))
 
-    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> AttributedDataset:
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> tf.data.Dataset:
         """Map elements to datasets and flatten, as `tf.data.Dataset.flat_map`."""
+        if self.mark_rank:
+            return super().flat_map(map_func, name)  # which row of a batch is whose is not known
         return self.like(self.pairs.flat_map(_marking(map_func), name=name))
 
     def interleave(
         self, map_func: Callable[..., Any], *arguments: Any, **options: Any
-    ) -> AttributedDataset:
+    ) -> tf.data.Dataset:
         """Map elements to datasets and interleave them, as `tf.data.Dataset.interleave`."""
+        if self.mark_rank:
+            return super().interleave(map_func, *arguments, **options)
         return self.like(self.pairs.interleave(_marking(map_func), *arguments, **options))
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> AttributedDataset:

@@ -88,9 +88,10 @@ class Pass:
         if not _is_among(record, self._ids):
             return
         message = (
-            f"the ID generator gives record {on_one_line(repr(record))} again, after all "
-            f"{len(self._ids)} IDs of part {self._part}: in finite mode every part must end. Use "
-            'stream_mode="global" for a schedule that repeats, or repeat IDs in ids'
+            f"the ID generator gives more IDs than the {len(self._ids)} of part {self._part}, "
+            f"{on_one_line(repr(record))} among them: in finite mode each ID comes once, and every "
+            'part must end. Use stream_mode="global" for a schedule that repeats, or repeat IDs '
+            "in ids"
         )
         self._refusal = UsageError(message)
         raise self._refusal

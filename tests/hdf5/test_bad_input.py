@@ -105,6 +105,8 @@ def test_an_empty_folder_and_no_path_at_all_are_refused(tmp_path: Path) -> None:
         load([])
     with pytest.raises(UsageError, match="give paths as text"):
         load([3])
+    with pytest.raises(UsageError, match=r"an empty path: give '\.'"):
+        load([tmp_path, ""])
 
 
 def test_a_file_of_another_suffix_is_refused(folder: Path) -> None:
@@ -252,7 +254,7 @@ def test_a_file_that_was_replaced_by_another_shape_is_named(tmp_path: Path) -> N
     path.unlink()
     write_file(path, numbered(5))
 
-    with pytest.raises(FileError, match=r"a\.hdf5 was replaced by another file"):
+    with pytest.raises(FileError, match=r"a\.hdf5 was changed or replaced by another file"):
         list(loader)
 
 

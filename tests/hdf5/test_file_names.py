@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from detloader import open_run, record
+from detloader import Dataloader, open_run, record
+from detloader.errors import FileError
 from tests.support.hdf5_files import load, numbered, write_file
 
 # Bytes that a name may have: none of it need be UTF-8.
@@ -44,3 +45,14 @@ def test_each_file_comes_once_in_one_order_under_its_name(
     assert len(set(ids)) == len(names)
     again = load(folder / inner, shuffle=False, batch_size=None)
     assert [int(sample.flat[0]) for sample in again] == [number for number, _ in found]
+
+
+def test_a_name_that_would_break_the_line_is_spelled_out_in_errors(tmp_path: Path) -> None:
+    bad = tmp_path / "a\nb\x1b[31m.hdf5"
+    bad.write_bytes(b"none")
+    with pytest.raises(FileError) as caught:
+        Dataloader(bad, validate=False)
+
+    assert str(caught.value).isprintable()
+    assert r"a\nb\x1b[31m.hdf5" in str(caught.value)
+    assert caught.value.path == str(bad)

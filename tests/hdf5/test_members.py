@@ -6,8 +6,10 @@ import inspect
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import grain
+import h5py
 import numpy as np
 import pytest
 import torch
@@ -106,6 +108,32 @@ def test_elements_do_not_depend_on_threads_or_reading_ahead(
     loader = load(folder, num_threads=threads, prefetch=prefetch, prefetch_buffer_size=9)
 
     assert first_values(loader) == first_values(load(folder))
+
+
+@pytest.mark.parametrize(
+    ("frame", "arguments", "ahead"),
+    [
+        ((2, 2), {}, 125),
+        ((2, 2), {"prefetch_buffer_size": 9}, 3),
+        # Four frames of a megabyte each.
+        ((500, 500), {}, 16),
+        ((500, 500), {"image_size": (2, 2)}, 125),
+        ((500, 500), {"batch_size": None}, 64),
+        ((500, 500), {"batch_size": 100}, 1),
+        ((500, 500), {"prefetch": False}, 0),
+    ],
+)
+def test_what_is_read_ahead_is_bound_in_samples_and_in_bytes(
+    tmp_path: Path, frame: tuple[int, int], arguments: dict[str, Any], ahead: int
+) -> None:
+    path = tmp_path / "a.hdf5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("data/image", (200, *frame), np.float32, chunks=(1, *frame))
+
+    options = load(path, num_threads=16, **arguments).plan.read_options()
+
+    assert options.prefetch_buffer_size == ahead
+    assert options.num_threads == min(16, ahead)
 
 
 def test_metadata_tell_where_samples_are_from(tmp_path: Path) -> None:

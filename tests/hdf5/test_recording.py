@@ -307,6 +307,31 @@ def test_what_was_declared_is_what_the_loader_does(folder: Path, tmp_path: Path)
     assert isinstance(declared.config, dict)
     assert declared.config["n_frames"] == 2
     assert declared.config["compatibility"] is None
+    assert declared.replacement is False
+
+
+@pytest.mark.filterwarnings("ignore:.*given more than once")
+def test_samples_that_share_an_id_are_not_declared_to_come_once(
+    folder: Path, tmp_path: Path
+) -> None:
+    path = folder / "deep" / "f_0.hdf5"
+    for name, paths, ids in (("files", [path, path], None), ("ids", path, ["patient"] * 7)):
+        with record(load(paths), tmp_path / name, ids=ids) as twin:
+            list(twin)
+        declared = open_run(tmp_path / name).streams["main"].declared
+        assert not isinstance(declared.replacement, bool)
+
+
+def test_a_run_of_shards_without_a_seed_is_not_clean(folder: Path, tmp_path: Path) -> None:
+    for index in range(3):
+        shard = {"num_shards": 3, "shard_index": index, "seed": None}
+        with record(load(folder, compatibility="zea-0.1", **shard), tmp_path / "r") as twin:
+            for _ in range(2):
+                list(twin)
+
+    found = {finding.rule for finding in check(tmp_path / "r").findings}
+
+    assert found & {"coverage-hole", "partition-broken"}
 
 
 def test_an_error_in_the_loop_leaves_a_run_that_was_broken_off(

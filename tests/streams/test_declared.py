@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
-from detloader import audit, open_run, record
+from detloader import audit, create_interleaved_dataset_from_generator, open_run, record
 from detloader.findings import Verdict
 
 
@@ -69,9 +71,9 @@ def test_shuffles_are_declared_with_their_buffer_and_seed(tmp_path: Path) -> Non
 
 
 def test_what_is_not_said_stays_unknown(tmp_path: Path) -> None:
-    declared = recorded(examples().shuffle(5), tmp_path / "run", ids="id").declared
+    declared = recorded(examples(), tmp_path / "run", ids="id").declared
 
-    assert declared.shuffle is True
+    assert not isinstance(declared.shuffle, bool)
     assert not isinstance(declared.seed, int)
     assert not isinstance(declared.deterministic, bool)
 
@@ -84,31 +86,106 @@ def test_deterministic_is_declared_where_it_was_chosen(tmp_path: Path) -> None:
     assert declared.deterministic is False
 
 
-def interleaved(*, late: int | None) -> tf.data.Dataset:
-    """Interleave two readers; without determinism the late one comes when the other is done."""
-    done = threading.Event()
+def interleaved(turns: list[int] | None) -> tf.data.Dataset:
+    """Interleave two readers of 50 records; turns say in which order they come to the finish."""
+    changed = threading.Condition()
+    left = list(turns or [])
+
+    def wait_for_turn(reader: int) -> None:
+        with changed:
+            changed.wait_for(lambda: not left or left[0] == reader)
+
+    def end_turn() -> None:
+        with changed:
+            del left[:1]
+            changed.notify_all()
 
     def read(reader: int) -> Iterator[int]:
-        if reader == late:
-            done.wait()
-        yield from range(100 * reader, 100 * reader + 50)
-        done.set()
+        for number in range(100 * reader, 100 * reader + 50):
+            wait_for_turn(reader)
+            yield number
+            end_turn()
 
     def open_reader(reader: Any) -> tf.data.Dataset:
         spec = tf.TensorSpec((), tf.int64)
         return tf.data.Dataset.from_generator(read, args=(reader,), output_signature=spec)
 
     return tf.data.Dataset.range(2).interleave(
-        open_reader, cycle_length=2, num_parallel_calls=2, deterministic=late is None
+        open_reader, cycle_length=2, num_parallel_calls=2, deterministic=turns is None
     )
 
 
+def turns(seed: int) -> list[int]:
+    return random.Random(seed).sample([0, 1] * 50, 100)
+
+
 def test_readers_that_race_are_named_and_those_that_take_turns_are_clean(tmp_path: Path) -> None:
-    for run, late in (("a", 0), ("b", 1), ("mended-a", None), ("mended-b", None)):
-        recorded(interleaved(late=late), tmp_path / run, ids=int)
+    for run, order in (("a", turns(1)), ("b", turns(2)), ("mended-a", None), ("mended-b", None)):
+        recorded(interleaved(order), tmp_path / run, ids=int)
     faulty = audit(tmp_path / "a", tmp_path / "b")
     mended = audit(tmp_path / "mended-a", tmp_path / "mended-b")
 
     assert faulty.verdict is Verdict.REORDERED
     assert faulty.findings[0].rule == "race"
     assert mended.verdict is Verdict.IDENTICAL
+
+
+def schedule() -> tf.data.Dataset:
+    """Make a dataset of 10 samples whose IDs travel with them."""
+
+    def read(ids: Any) -> Iterator[Any]:
+        for number in ids:
+            yield np.full((4,), number, np.float32)
+
+    return create_interleaved_dataset_from_generator(
+        read, iter, list(range(10)), tf.TensorSpec((4,), tf.float32)
+    )
+
+
+def test_a_shuffle_on_a_schedule_is_declared_beside_it(tmp_path: Path) -> None:
+    declared = recorded(schedule().shuffle(5, seed=3).batch(4), tmp_path / "run").declared
+
+    assert (declared.shuffle, declared.seed, declared.stream_mode) == (True, 3, "global")
+    assert declared.config["shuffle"][0]["buffer_size"] == 5
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda d: d.batch(4).flat_map(tf.data.Dataset.from_tensor_slices).batch(4),
+        lambda d: d.batch(4).interleave(tf.data.Dataset.from_tensor_slices).batch(3),
+        lambda d: d.batch(4).map(tf.reduce_sum).shuffle(3, seed=1).batch(6),
+        lambda d: d.batch(4).map(lambda x: tf.reduce_mean(x, 0)).batch(6),
+    ],
+    ids=["flat_map", "interleave", "reduce and shuffle", "reduce"],
+)
+def test_batches_may_be_taken_apart_and_put_together_again(
+    operation: Callable[[Any], Any], tmp_path: Path
+) -> None:
+    samples = np.repeat(np.arange(10, dtype=np.float32), 4).reshape(10, 4)
+    plain = operation(tf.data.Dataset.from_tensor_slices(samples))
+    found = [element.numpy().tolist() for element in operation(schedule())]
+    stream = recorded(operation(schedule()), tmp_path / "run")
+
+    assert found == [element.numpy().tolist() for element in plain]
+    assert stream.rows == sum(map(len, found))
+
+
+@pytest.mark.parametrize("rows", [2, 8])
+def test_a_batch_of_other_rows_than_records_is_not_taken_for_them(
+    rows: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    changed = schedule().batch(4).map(lambda x: tf.concat([x, x], 0)[:rows])
+    stream = recorded(changed, tmp_path / "run")
+
+    assert stream.rows == 0
+    assert not stream.complete
+    assert f"a batch made of 4 records has {rows} rows" in caplog.text
+
+
+def test_what_has_no_digest_is_not_compared(tmp_path: Path) -> None:
+    for run, factor in (("a", 1.0), ("b", 9.0)):
+        ragged = schedule().map(lambda x, f=factor: tf.RaggedTensor.from_row_lengths(x * f, [1, 3]))
+        recorded(ragged.batch(4), tmp_path / run)
+
+    assert "content" not in open_run(tmp_path / "a").streams["main"].columns

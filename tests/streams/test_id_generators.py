@@ -88,7 +88,7 @@ def _one_and_none() -> Any:
 def test_hr_07_each_cycle_shuffles_the_list_in_place_from_the_order_before() -> None:
     ids, expected = list(range(8)), list(range(8))
     rng = random.Random(6)
-    cycles = uniform_id_generator(ids, seed=6)
+    cycles = uniform_id_generator(ids, rng=random.Random(6))
 
     for _ in range(3):
         rng.shuffle(expected)
@@ -176,3 +176,18 @@ def test_seeding_imports_no_framework() -> None:
     )
 
     assert result.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("weights", [{10: 1, 20: 8}, {1, 8}, "18", 5, [1, None], [1, 10**400]])
+def test_weights_without_an_order_or_a_number_are_refused(weights: Any) -> None:
+    with pytest.raises(UsageError, match="weights"):
+        random_id_generator([10, 20], weights)
+
+
+def test_a_seed_gives_one_order_however_often_the_list_is_passed() -> None:
+    ids = list(range(6))
+    orders = [list(uniform_id_generator(ids, repeat=False, seed=0)) for _ in range(2)]
+
+    assert orders[0] == orders[1] != ids
+    assert ids == list(range(6))
+    assert list(uniform_id_generator((1, 2, 3), repeat=False, seed=0)) != []  # type: ignore[arg-type]

@@ -231,7 +231,7 @@ def test_what_is_known_is_declared(tmp_path: Path) -> None:
     assert not {found.source_size, found.shuffle, found.weights, found.num_epochs} - {
         declared_of(tmp_path / "plain").shuffle
     }
-    assert declared_of(tmp_path / "plain").loader == "BatchDataset"
+    assert declared_of(tmp_path / "plain").loader == "tf.data.Dataset"
 
 
 def test_content_is_that_of_the_sample_alone_or_in_a_batch(tmp_path: Path) -> None:

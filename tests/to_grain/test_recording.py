@@ -345,6 +345,13 @@ def test_the_declaration_holds_the_arguments(tmp_path: Path) -> None:
     assert (declared.loader, declared.seed, declared.shuffle) == ("to_grain", 3, True)
     assert (declared.source_size, declared.batch_size, declared.num_epochs) == (5, 2, 2)
     assert (declared.workers, declared.stream_mode) == (0, "global")
+    assert declared.replacement is False
+
+
+def test_records_that_share_an_id_are_not_declared_to_come_once(tmp_path: Path) -> None:
+    declared = recorded(tmp_path / "run", range(3), {"seed": 0}, ids=["a", "a", "b"]).declared
+
+    assert not isinstance(declared.replacement, bool)
 
 
 def test_a_long_recording_holds_every_row_in_order(tmp_path: Path) -> None:

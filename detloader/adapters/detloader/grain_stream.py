@@ -41,6 +41,8 @@ def wrap(loader: BatchStream, request: Request) -> RecordedStream:
     writer = request.writer(
         loader="to_grain",
         shuffle=plan.shuffle,
+        # The published permutation leaves records out at some sizes.
+        **({"replacement": False} if rows.ids_differ and plan.compatibility is None else {}),
         seed=plan.seed,
         source_size=plan.size,
         batch_size=plan.batch_size,
@@ -175,6 +177,11 @@ class _Rows:
         self._ids_are_places = self._ids is not None and len(self._ids.unique()) == plan.size
         # Keys only: a set that keeps the order of first use.
         self.seeds: dict[int, None] = {}
+
+    @property
+    def ids_differ(self) -> bool:
+        """Whether no two records share an ID."""
+        return self._ids is None or self._ids_are_places
 
     def encode(self, chunks: Sequence[_Delivered]) -> pa.Table:
         """Return one row for each record, in delivery order."""

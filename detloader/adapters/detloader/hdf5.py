@@ -29,7 +29,10 @@ def wrap(loader: Dataloader | Stream, request: Request) -> RecordedDataloader | 
     plan = loader.plan
     full = request.level is not Level.ORDER
     rows = RowMaker(plan, request.ids, full=full)
-    writer = request.writer(**_declared(plan))
+    declared = _declared(plan)
+    if rows.ids_differ:
+        declared["replacement"] = False
+    writer = request.writer(**declared)
     recorder = Recorder[Delivered](writer, rows.encode, rows.seeds)
     witnessing = Witnessing(digester=request.digester if full else None)
     if isinstance(loader, Stream):

@@ -46,6 +46,14 @@ class RowMaker:
         # Keys only: a set that keeps the order of first use.
         self.seeds: dict[int, None] = {}
 
+    @property
+    def ids_differ(self) -> bool:
+        """Whether no two samples share an ID, as they do where a file is given twice."""
+        if self._ids is not None:
+            return len(self._ids.unique()) == len(self._ids)
+        files = self._plan.files
+        return len({file.name for file in files}) == len(files)
+
     def encode(self, chunks: Sequence[Delivered]) -> pa.Table:
         """Return one row for each record, in delivery order."""
         plan = self._plan

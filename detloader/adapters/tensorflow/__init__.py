@@ -6,6 +6,8 @@ each sample is. Of any other, `ids` says it, or the content stands for it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import tensorflow as tf
 
 from detloader.adapters.elements import ElementReader
@@ -70,5 +72,16 @@ def _wrap_marked(loader: AttributedDataset, request: Request) -> RecordedDataset
         batched=loader.mark_rank == 1,
         digester=None if request.level is Level.ORDER else request.digester,
     )
-    writer = request.writer(**{**declare(loader.pairs), **attribution.declare()})
+    writer = request.writer(**_both(declare(loader.pairs), attribution.declare()))
     return RecordedDataset(loader.pairs, reader, Recorder(writer, reader.encode), attribution)
+
+
+def _both(graph: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """Put together what the operations say and what the schedule they were put on says."""
+    declared = {**graph, **{name: value for name, value in own.items() if value is not None}}
+    if graph.get("shuffle"):
+        declared["shuffle"] = True
+    if own.get("seed") is None and "seed" in graph:
+        declared["seed"] = graph["seed"]
+    declared["config"] = {**own.get("config", {}), **graph.get("config", {})}
+    return declared

@@ -86,16 +86,22 @@ class MarkReader:
         self._restore = _Restorer(spec, batched=batched)
         self._batched = batched
         self._digester = digester
-        self.needs_elements = digester is not None
+        self.needs_elements = self.keeps_content = digester is not None
+        self._is_first = True
         self.begin = attribution.begin
 
     def read(self, arrays: Sequence[Any], iteration: Iteration) -> tuple[_Marked, int]:
         """Read one element."""
         marks = np.array(arrays[0]).reshape(-1, MARK)
         epochs = iteration.first_epoch + self._attribution.epochs(marks, iteration.since)
+        self._require_rows(arrays[1:], len(marks))
         content = None
         if self._digester is not None:
             content = self._content(self._digester, arrays[1:], len(marks))
+        if content is None and self._is_first:
+            # As for any loader: the first element decides whether there is content to compare.
+            self._digester, self.keeps_content = None, False
+        self._is_first = False
         chunk = _Marked(len(marks), marks, epochs, content, iteration.number)
         return chunk, int(epochs.max(initial=iteration.first_epoch))
 
@@ -109,9 +115,26 @@ class MarkReader:
         }
         if self._batched:
             columns["batch"] = np.repeat([chunk.number for chunk in chunks], counts)
-        if self.needs_elements:
+        if self.keeps_content:
             columns["content"] = _content_array(chunks)
         return pa.table(columns | told)
+
+    def _require_rows(self, arrays: Sequence[Any], marks: int) -> None:
+        """Refuse a batch whose rows a function changed in number: nobody knows whose they are.
+
+        Raises:
+            UndigestibleError: no part of the element has as many rows as there are IDs.
+        """
+        if not self._batched or not arrays:
+            return
+        rows = {len(array) for array in map(np.asarray, arrays) if array.ndim}
+        if rows and marks not in rows:
+            message = (
+                f"a batch made of {marks} records has {min(rows)} rows, so their IDs are not "
+                "known any more: say with ids= which key of an element, or which function of it, "
+                "tells them"
+            )
+            raise UndigestibleError(message)
 
     def _content(
         self, digester: Digester, arrays: Sequence[Any], rows: int

@@ -144,3 +144,28 @@ def test_records_that_repeat_within_one_epoch_show_nothing_of_another_seed(tmp_p
     b = rows | {"content": [200 + number for number in record]}
 
     assert findings_of(compare(tmp_path, a, b, purpose="train", replacement=True), RULE) == []
+
+
+@pytest.mark.parametrize("column", ["raw", "content"])
+def test_another_argument_may_have_asked_for_other_bytes(column: str, tmp_path: Path) -> None:
+    a, b = rows_of(20, column), rows_of(20, column, r2=7)
+    run_a = write_run(tmp_path / "a", a, {"config": {"range": None}})
+    run_b = write_run(tmp_path / "b", b, {"config": {"range": [0, 255]}})
+    result = audit(run_a, run_b)
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["equal arguments"]
+    assert result.reason == "no rule names a cause; arguments that differ: range (none and [0,255])"
+
+
+@pytest.mark.parametrize("entry", ["prefetch", "mine"])
+def test_an_argument_without_effect_excuses_no_other_bytes(entry: str, tmp_path: Path) -> None:
+    a, b = rows_of(20, "raw"), rows_of(20, "raw", r2=7)
+    run_a, run_b = (
+        write_run(tmp_path / name, rows, {"config": {"inert": ["mine"], entry: value}})
+        for name, rows, value in (("a", a, 1), ("b", b, 2))
+    )
+    result = audit(run_a, run_b)
+
+    assert len(findings_of(result, RULE)) == 1
+    assert result.reason is None

@@ -295,3 +295,21 @@ def test_workers_that_never_came_may_have_had_the_rest(tmp_path: Path) -> None:
 
     assert findings_of(result, RULE) == []
     assert "at least 2 epochs" in lacking(result, RULE)[0]
+
+
+@pytest.mark.parametrize("limited_first", [False, True])
+def test_another_argument_may_have_asked_for_fewer_records(
+    limited_first: bool, tmp_path: Path
+) -> None:
+    declared = {"shuffle": True, "seed": 1, "source_size": 40, "replacement": False}
+    whole = epochs_of(*(without(40, seed=epoch) for epoch in range(3)))
+    limited = epochs_of(*(without(40, *range(20), seed=epoch) for epoch in range(3)))
+    runs = [
+        write_run(tmp_path / "whole", whole, {**declared, "config": {}}),
+        write_run(tmp_path / "limited", limited, {**declared, "config": {"limit": 20}}),
+    ]
+    result = audit(*(runs[::-1] if limited_first else runs))
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["equal arguments"]
+    assert "arguments that differ: limit" in str(result.reason)

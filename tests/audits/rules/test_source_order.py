@@ -264,3 +264,21 @@ def test_one_shuffled_epoch_needs_the_index(tmp_path: Path) -> None:
     rows = {"record": shuffled(source, 1)}, {"record": shuffled(source, 2)}
 
     assert lacking(compare(tmp_path, *rows, shuffle=True, seed=0), RULE) == ["index"]
+
+
+def test_where_an_argument_differs_it_names_no_cause(tmp_path: Path) -> None:
+    source = names(40)
+    result = compare(
+        tmp_path,
+        indexed(source),
+        indexed(shuffled(source, 7)),
+        {"config": {"limit": 4}, "env": {"PYTHONHASHSEED": "2"}},
+        config={},
+        env={"PYTHONHASHSEED": "1"},
+        shuffle=True,
+        seed=1,
+    )
+
+    assert loud_rules(result) == []
+    assert lacking(result, RULE) == ["equal arguments"]
+    assert "arguments that differ: limit (none and 4)" in str(result.reason)

@@ -159,6 +159,36 @@ def test_a_run_that_only_stopped_earlier_is_no_matter_of_topology(tmp_path: Path
     assert findings_of(compare(tmp_path, a, b, {"workers": 4}), RULE) == []
 
 
+@pytest.mark.parametrize("epochs", [1, 3])
+@pytest.mark.parametrize("lost", [1, 3])
+def test_the_beginning_of_each_epoch_is_no_matter_of_topology(
+    epochs: int, lost: int, tmp_path: Path
+) -> None:
+    orders = order(40, epochs)
+    a, b = rows(orders), rows([each[:-lost] for each in orders])
+    fewer = compare(tmp_path / "fewer", a, b, {"workers": 4})
+    more = compare(tmp_path / "more", b, a, {"workers": 4})
+
+    assert loud_rules(fewer) == loud_rules(more) == []
+    assert f"drop_tail(a, {lost})" in str(fewer.reason) or "ends after" in str(fewer.reason)
+    assert str(more.reason).startswith(f"{tmp_path / 'more' / 'a'} ends ")
+
+
+def test_a_run_that_ends_early_with_other_workers_is_said_to(tmp_path: Path) -> None:
+    orders = order(40, epochs=1)
+    result = compare(tmp_path, rows(orders), rows([orders[0][:-3]]), {"workers": 4})
+
+    assert findings_of(result, RULE) == []
+    assert "ends after the first 37 of the 40 rows" in str(result.reason)
+
+
+def test_other_draws_of_a_run_that_ends_early_follow_the_workers(tmp_path: Path) -> None:
+    orders = order(40, epochs=1)
+    b = rows([orders[0][:-3]], workers=3)
+
+    assert loud_rules(compare(tmp_path, rows(orders, workers=1), b, {"workers": 3})) == [RULE]
+
+
 def test_without_a_declared_topology_it_cannot_tell(tmp_path: Path) -> None:
     a = write_run(tmp_path / "a", {"record": [0, 1, 2]}, {"shuffle": False})
     b = write_run(tmp_path / "b", {"record": [2, 0, 1]}, {"shuffle": False})

@@ -1,0 +1,73 @@
+"""Which arguments two runs were made with otherwise, in a sentence.
+
+What rules blame is a guess as long as an argument differs that no rule knows: a person must
+see that argument first.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from detloader.audits.measures.conditions import config_differences
+from detloader.findings import Severity, Verdict
+
+if TYPE_CHECKING:
+    from detloader.findings import Finding, JsonValue, StreamResult
+    from detloader.manifest.reader import Stream
+
+__all__ = ["with_arguments"]
+
+DIFFERENT = frozenset({Verdict.REGROUPED, Verdict.REORDERED, Verdict.CHANGED})
+
+NAMED = 8
+"""Arguments that a sentence names."""
+
+LONGEST = 40
+"""Characters of a value that a sentence shows."""
+
+
+def with_arguments(result: StreamResult, a: Stream, b: Stream) -> StreamResult:
+    """Add to the reason of a difference which arguments differ that no finding names."""
+    if result.verdict not in DIFFERENT:
+        return result
+    loud = [finding for finding in result.findings if finding.severity is not Severity.NOTE]
+    told = {
+        name: values
+        for name, values in config_differences(a, b).items()
+        if not any(_names(finding, name, values) for finding in loud)
+    }
+    if not told:
+        return result
+    before = result.reason or (None if loud else _unexplained(result))
+    return msgspec.structs.replace(result, reason="; ".join(filter(None, [before, _tell(told)])))
+
+
+def _unexplained(result: StreamResult) -> str:
+    return "no rule finds a fault" if result.findings else "no rule names a cause"
+
+
+def _names(finding: Finding, name: str, values: JsonValue) -> bool:
+    """Tell whether the evidence of a finding shows both values of an argument."""
+    config = finding.evidence.get("config")
+    shown = finding.evidence | (config if isinstance(config, dict) else {})
+    return shown.get(name) == values
+
+
+def _tell(differing: dict[str, JsonValue]) -> str:
+    shown = [f"{name} ({_both(values)})" for name, values in islice(differing.items(), NAMED)]
+    more = [f"and {len(differing) - NAMED:,} more"] if len(differing) > NAMED else []
+    return f"arguments that differ: {', '.join([*shown, *more])}"
+
+
+def _both(values: JsonValue) -> str:
+    return " and ".join(map(_show, values)) if isinstance(values, list) else _show(values)
+
+
+def _show(value: JsonValue) -> str:
+    if value is None:
+        return "none"
+    shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
