@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -38,7 +37,6 @@ class Pipeline:
         shapes: the shape of each file's dataset.
         block_shapes: that of the blocks that are read of it.
         sample_shapes: that of the samples that come of them.
-        takes_turns: whether a file is read by HDF5.
         normalization: the range of the images and the one that it is mapped to, or None.
         batch_size: None for samples without a batch.
         repetitions: passes over the table that make one epoch.
@@ -53,7 +51,6 @@ class Pipeline:
     handles: Handles
     reader: BlockReader
     maker: SampleMaker
-    takes_turns: bool
     cache: BlockCache | None
     normalization: tuple[Range, Range] | None
     batch_size: int | None
@@ -71,14 +68,6 @@ class Pipeline:
             message = f"{source.path} was replaced by another file: make a new Dataloader"
             raise FileError(message, source.path)
         return source
-
-    def turn(self) -> AbstractContextManager[object]:
-        """Return what must be held while a batch is read.
-
-        HDF5 lets one thread in at a time, and that threads change places for each block costs
-        more than a block: so they do for each batch.
-        """
-        return self.handles.turn if self.takes_turns else nullcontext()
 
 
 class Batch(NamedTuple):
@@ -195,7 +184,9 @@ class _Filling:
         taken = np.zeros(len(rows), np.uint32)
         raw = np.zeros(len(rows) if self._digesting else 0, np.uint64)
         names = pipeline.records.ids(rows) if pipeline.maker.checks else [""] * len(rows)
-        with pipeline.turn():
+        # That threads change places for each block costs more than a block, with HDF5, which lets
+        # one in at a time, and without, where they compete for the interpreter.
+        with pipeline.handles.turn:
             for at, place in enumerate(places):
                 block = self._block_of(place)
                 if self._digesting:
@@ -222,7 +213,8 @@ class _Filling:
             # Into the memory of the last block: fresh memory costs more than reading.
             if self._block.shape != shape or self._block.dtype != source.dtype:
                 self._block = np.empty(shape, source.dtype)
-            reader.fill(source, place.start, place.extra, self._block)
+            turn = pipeline.handles.turn
+            reader.fill(source, place.start, place.extra, self._block, turn)
         else:
             self._block = reader.select(source, place.start, place.extra)
         source.check()

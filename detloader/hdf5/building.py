@@ -50,7 +50,7 @@ def build_pipeline(
     if settings.validate:
         refuse({file.path: _faults(file.path) for file in files})
     handles = Handles(files, settings.key, capacity)
-    shapes, takes_turns = _look_into(handles, len(files))
+    shapes = [handles.open(number).shape for number in range(len(files))]
     _refuse_other_axes(files, shapes)
     table = _table(files, shapes, settings)
     reader = BlockReader(table)
@@ -70,23 +70,12 @@ def build_pipeline(
         handles=handles,
         reader=reader,
         maker=maker,
-        takes_turns=takes_turns or not reader.axes_lead,
         cache=BlockCache() if settings.cache else None,
         normalization=None if ranges[0] is None or ranges[1] is None else (ranges[0], ranges[1]),
         batch_size=settings.batch_size,
         drop_remainder=settings.drop_remainder,
         repetitions=settings.dataset_repetitions,
     )
-
-
-def _look_into(handles: Handles, files: int) -> tuple[list[Shape], bool]:
-    """Return the shape of each file's data, and whether one of them is read by HDF5 alone."""
-    shapes, by_hdf5 = [], False
-    for number in range(files):
-        source = handles.open(number)
-        shapes.append(source.shape)
-        by_hdf5 |= source.values is None
-    return shapes, by_hdf5
 
 
 def _faults(path: str) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ class Handles:
     that is opened again must be as it was the first time.
 
     Attributes:
-        turn: a lock, for threads that read by HDF5 to do so in turn.
+        turn: a lock, for threads to make batches in turn.
     """
 
     def __init__(self, files: Sequence[SourceFile], key: str, capacity: int) -> None:

@@ -1,14 +1,17 @@
 """Reads blocks of frames: whole, or not at all.
 
 Values that lie in the file as they do in memory are read straight from it, at a third of
-what a call of HDF5 costs, by many threads at once, and a file that was cut short is seen
-at once. All others are read by HDF5.
+what a call of HDF5 costs, and a file that was cut short is seen at once. All others are
+read by HDF5. Threads read in turn, but while one waits for storage another has its turn.
 """
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 from numpy.typing import NDArray
@@ -54,7 +57,12 @@ class BlockReader:
         return source.values is not None and self.axes_lead
 
     def fill(
-        self, source: OpenDataset, start: int, extra: Sequence[int], block: NDArray[Any]
+        self,
+        source: OpenDataset,
+        start: int,
+        extra: Sequence[int],
+        block: NDArray[Any],
+        turn: Lock,
     ) -> None:
         """Read a block without HDF5.
 
@@ -63,13 +71,14 @@ class BlockReader:
             start: the first frame.
             extra: the index on each additional axis.
             block: where to, contiguous and of the dataset's type.
+            turn: the calling thread's; given up while it waits for storage.
 
         Raises:
             FileError: the file gave no whole block.
         """
         assert source.values is not None
         try:
-            self._read_bytes(source.values, start, extra, block)
+            self._read_bytes(source.values, start, extra, block, turn)
         except FAILURES as error:
             raise unreadable(source.path, error) from error
 
@@ -86,26 +95,61 @@ class BlockReader:
         return block
 
     def _read_bytes(
-        self, values: Values, start: int, extra: Sequence[int], block: NDArray[Any]
+        self,
+        values: Values,
+        start: int,
+        extra: Sequence[int],
+        block: NDArray[Any],
+        turn: Lock,
     ) -> None:
         place = values.offset + start * values.strides[self._frame_axis]
         for axis, index in zip(self._extra_axes, extra, strict=True):
             place += index * values.strides[axis]
         if self._frames_adjoin:
-            _fill(values.descriptor, block, place)
+            _fill(values.descriptor, block, place, turn)
             return
         # Where the iterated axes lead, frames are the first axis of what is left.
         for number in range(self._n_frames):
             step = number * self._stride * values.strides[self._frame_axis]
             # By a slice: where frames are single values, an index would give no array.
-            _fill(values.descriptor, block[number : number + 1], place + step)
+            _fill(values.descriptor, block[number : number + 1], place + step, turn)
 
 
-def _fill(descriptor: int, memory: Any, place: int) -> None:
-    done = os.preadv(descriptor, [memory], place)
-    while done < memory.nbytes:
-        # The system may give less than was asked for, but never nothing before the end.
-        more = os.preadv(descriptor, [memoryview(memory).cast("B")[done:]], place + done)
-        if not more:
-            raise OSError("the file ends within its data")
-        done += more
+def _fill(descriptor: int, memory: Any, place: int, turn: Lock) -> None:
+    done = _read_what_is_cached(descriptor, memory, place)
+    if done == memory.nbytes:
+        return
+    with _given_up(turn):
+        while done < memory.nbytes:
+            # The system may give less than was asked for, but never nothing before the end.
+            more = os.preadv(descriptor, [memoryview(memory).cast("B")[done:]], place + done)
+            if not more:
+                raise OSError("the file ends within its data")
+            done += more
+
+
+_NO_WAIT: int = getattr(os, "RWF_NOWAIT", 0)
+"""Linux alone can be asked not to wait."""
+
+
+def _read_what_is_cached(descriptor: int, memory: Any, place: int) -> int:
+    """Read what the system holds in memory; return how much that was, 0 where it does not tell."""
+    if not _NO_WAIT:
+        return 0
+    try:
+        return os.preadv(descriptor, [memory], place, _NO_WAIT)
+    except BlockingIOError:
+        return 0
+    except OSError as error:
+        if error.errno == errno.EOPNOTSUPP:  # a file system that does not know
+            return 0
+        raise
+
+
+@contextmanager
+def _given_up(turn: Lock) -> Iterator[None]:
+    turn.release()
+    try:
+        yield
+    finally:
+        turn.acquire()
