@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     import logging
     from types import TracebackType
 
-__all__ = ["SteadyIterator", "UnsharingIterator", "grain", "in_workers", "make_flag_readable"]
+__all__ = [
+    "PassingIterator",
+    "SteadyIterator",
+    "UnsharingIterator",
+    "grain",
+    "in_workers",
+    "make_flag_readable",
+]
 
 _SHARED_BYTES = 1 << 18
 """Arrays from this size on leave a worker through shared memory, smaller ones through a pipe."""
@@ -63,7 +70,19 @@ def in_workers(
     return shared.mp_prefetch(options, **further)
 
 
-class UnsharingIterator(grain.DatasetIterator[Any]):
+class PassingIterator(grain.DatasetIterator[Any]):
+    """An iterator whose states are those of what it reads."""
+
+    def get_state(self) -> Any:
+        """Return the state of what is read."""
+        return self._parent.get_state()
+
+    def set_state(self, state: Any) -> None:
+        """Go to a state of what is read."""
+        self._parent.set_state(state)
+
+
+class UnsharingIterator(PassingIterator):
     """Moves what comes from workers out of shared memory.
 
     There each array would hold a file open for as long as it lives: a list of a thousand
@@ -73,20 +92,12 @@ class UnsharingIterator(grain.DatasetIterator[Any]):
     def __next__(self) -> Any:
         return map_arrays(_unshared, next(self._parent))
 
-    def get_state(self) -> dict[str, Any]:
-        """Return the state of what is read."""
-        return self._parent.get_state()
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Go to a state of what is read."""
-        self._parent.set_state(state)
-
 
 def _unshared(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.array(array) if isinstance(array, SharedMemoryArray) else array
 
 
-class SteadyIterator(grain.DatasetIterator[Any]):
+class SteadyIterator(PassingIterator):
     """Raises an error again on every further `next`, so that no element is skipped."""
 
     def __init__(self, parent: grain.DatasetIterator[Any]) -> None:
@@ -106,13 +117,9 @@ class SteadyIterator(grain.DatasetIterator[Any]):
             self._failure, self._traceback = error, error.__traceback__
             raise
 
-    def get_state(self) -> dict[str, Any]:
-        """Return the state of what is read."""
-        return self._parent.get_state()
-
-    def set_state(self, state: dict[str, Any]) -> None:
+    def set_state(self, state: Any) -> None:
         """Go to a state of what is read; an error before it is forgotten."""
-        self._parent.set_state(state)
+        super().set_state(state)
         self._failure = None
 
     def close(self) -> None:

@@ -117,7 +117,7 @@ class RecordFit(keras.callbacks.Callback):
     def _end(self, *, broken_off: bool = False) -> None:
         self._patches.close()
         if self._recorded is not None:
-            self._recorded.__exit__(KeyboardInterrupt if broken_off else None, None, None)
+            self._recorded.close(broken_off=broken_off)
         self._recorded = self._training = self._passes = None
 
     def __del__(self) -> None:

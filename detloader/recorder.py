@@ -14,13 +14,13 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import pyarrow as pa
 
 from detloader.manifest.writer import RankWriter
 
-__all__ = ["Chunk", "Recorder", "find_recorder", "recorder_of"]
+__all__ = ["Chunk", "Recorder", "Sealing", "find_recorder", "recorder_of"]
 
 _FLUSH_SECONDS = 0.25
 
@@ -163,6 +163,26 @@ class Recorder(Generic[ChunkT]):
         # Two threads count: that of the loop, and the recorder's own.
         with self._counting:
             self._lost += rows
+
+
+class Sealing:
+    """What every recorded loader has: `close()`, and to be a context manager.
+
+    A class that mixes this in keeps its recorder as `_recorder`.
+    """
+
+    _recorder: Recorder[Any]
+
+    def close(self, *, broken_off: bool = False) -> None:
+        """Seal the run; one that was broken off is a part of what it was meant to be."""
+        self._recorder.close(broken_off=broken_off)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Seal the run; an error broke it off."""
+        self.close(broken_off=kind is not None)
 
 
 _recorders: dict[Path, Recorder[Any]] = {}

@@ -14,7 +14,7 @@ from detloader.adapters.elements import Delivered, ElementReader
 from detloader.adapters.request import Request
 from detloader.errors import UsageError
 from detloader.manifest.schema import Level
-from detloader.recorder import Recorder
+from detloader.recorder import Recorder, Sealing
 
 __all__ = ["RecordedIterable", "RecordedIterator", "Steps", "reader_for", "suits", "wrap"]
 
@@ -72,7 +72,7 @@ class _Twin:
             setattr(self._original, name, value)
 
 
-class RecordedIterable(_Twin):
+class RecordedIterable(Sealing, _Twin):
     """An iterable that records what it yields; every attribute is the iterable's own.
 
     Each `iter()` is the next epoch, or the one that `set_epoch` named.
@@ -128,17 +128,6 @@ class RecordedIterable(_Twin):
 
     def _read(self, element: Any, epoch: int, number: int) -> Delivered:
         return self._reader.read(element, epoch, number)
-
-    def close(self) -> None:
-        """Seal the run."""
-        self._recorder.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Seal the run; after an error it is a part of what it was meant to be."""
-        self._recorder.close(broken_off=kind is not None)
 
 
 class RecordedIterator(RecordedIterable):

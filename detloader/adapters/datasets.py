@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import datasets
 import pyarrow as pa
@@ -20,7 +20,7 @@ from detloader.errors import UsageError
 from detloader.findings import RecordId
 from detloader.manifest.content import UndigestibleError
 from detloader.manifest.schema import Level
-from detloader.recorder import Recorder
+from detloader.recorder import Recorder, Sealing
 
 __all__ = ["RecordedDataset", "RecordedStream", "suits", "wrap"]
 
@@ -127,7 +127,7 @@ class _Watch:
         return self._reader.encode(chunks)
 
 
-class _Recorded:
+class _Recorded(Sealing):
     """A dataset that records what iterating it delivers; what is made from it does not."""
 
     _watch: _Watch
@@ -141,17 +141,6 @@ class _Recorded:
         """Iterate once over batches, as the next epoch."""
         batches = self._original.iter(batch_size, drop_last_batch)
         return self._watch.steps(batches, batched=True)
-
-    def close(self) -> None:
-        """Seal the run."""
-        self._watch.recorder.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Seal the run; after an error it is a part of what it was meant to be."""
-        self._watch.recorder.close(broken_off=kind is not None)
 
     def __copy__(self) -> Any:
         return copy.copy(self._original)
@@ -175,6 +164,7 @@ class RecordedDataset(_Recorded, datasets.Dataset):
         self.__dict__.update(original.__dict__)
         self._original = original
         self._watch = watch
+        self._recorder = watch.recorder
 
     def __del__(self) -> None:
         """Leave the tables, which are the original's too."""
@@ -187,6 +177,7 @@ class RecordedStream(_Recorded, datasets.IterableDataset):
         self.__dict__.update(original.__dict__)
         self._original = original
         self._watch = watch
+        self._recorder = watch.recorder
 
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch whose order is next."""

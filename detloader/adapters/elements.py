@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from detloader.adapters.digests import digest_column
 from detloader.adapters.request import IdSource
 from detloader.errors import UsageError
 from detloader.findings import RecordId
@@ -107,7 +108,7 @@ class ElementReader:
             batches = np.array([chunk.batch for chunk in chunks], np.int64)
             columns["batch"] = np.repeat(batches, counts)
         if self._keep_content:
-            columns["content"] = _content_array(chunks, counts)
+            columns["content"] = digest_column([chunk.content for chunk in chunks], counts)
         return pa.table(columns)
 
     def _content(
@@ -162,11 +163,3 @@ def _as_id(found: Any) -> RecordId:
         return value
     message = f"an ID is a 64-bit integer or a string, not {value!r}"
     raise UsageError(message)
-
-
-def _content_array(chunks: Sequence[Delivered], counts: Sequence[int]) -> pa.Array[Any]:
-    known = np.repeat([chunk.content is not None for chunk in chunks], counts)
-    digests = np.zeros(len(known), np.uint64)
-    if known.any():
-        digests[known] = np.concatenate([c.content for c in chunks if c.content is not None])
-    return pa.array(digests, mask=~known)

@@ -15,7 +15,15 @@ from detloader.reports import formats
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["cli_command", "limit", "output_options", "pictures", "report_options"]
+__all__ = [
+    "batches_option",
+    "cli_command",
+    "limit",
+    "output_options",
+    "parameters_option",
+    "pictures",
+    "report_options",
+]
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
@@ -46,6 +54,15 @@ def pictures(function: _Function) -> _Function:
         is_flag=True,
         help="Put into the result what pictures are drawn from; --html does it by itself.",
     )(function)
+
+
+# Options of commands that call a factory; each command says in its own words what they do.
+parameters_option = functools.partial(
+    click.option, "-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE"
+)
+batches_option = functools.partial(
+    click.option, "--batches", type=click.IntRange(min=1), metavar="N"
+)
 
 
 def output_options(function: Callable[..., None]) -> Callable[..., None]:

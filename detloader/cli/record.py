@@ -7,7 +7,7 @@ from typing import Any, Literal, NoReturn
 
 import click
 
-from detloader.cli.options import cli_command
+from detloader.cli.options import batches_option, cli_command, parameters_option
 from detloader.cli.pairs import split_pairs
 
 __all__ = ["command"]
@@ -17,20 +17,10 @@ __all__ = ["command"]
 @click.argument("factory", metavar="MODULE:FACTORY")
 @click.argument("rest", metavar="[-- PROGRAM ARGS...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("-o", "--output", "run", metavar="RUN", required=True, help="Folder to write.")
-@click.option(
-    "-p",
-    "--parameter",
-    "parameters",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Argument of the factory; the value is JSON where it reads as JSON, else text.",
+@parameters_option(
+    help="Argument of the factory; the value is JSON where it reads as JSON, else text."
 )
-@click.option(
-    "--batches",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Stop after N elements, each a batch or a record, as the loader gives them.",
-)
+@batches_option(help="Stop after N elements, each a batch or a record, as the loader gives them.")
 @click.option(
     "--level",
     type=click.Choice(["digest", "order", "full"]),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from detloader.cli.options import cli_command, output_options
+from detloader.cli.options import batches_option, cli_command, output_options, parameters_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,20 +30,8 @@ __all__ = ["command"]
     help="Only this axis, with these values or its own; +AXIS in addition, -AXIS without it.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be run; only import the factory.")
-@click.option(
-    "-p",
-    "--parameter",
-    "parameters",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Another argument of the factory, in every replay.",
-)
-@click.option(
-    "--batches",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Stop each replay after N elements.",
-)
+@parameters_option(help="Another argument of the factory, in every replay.")
+@batches_option(help="Stop each replay after N elements.")
 @click.option(
     "--recompute",
     type=click.Choice(["order", "records"]),

@@ -6,7 +6,7 @@ import threading
 from typing import Any, overload
 
 from detloader.errors import UsageError
-from detloader.grain_iterators import grain
+from detloader.grain_iterators import PassingIterator, grain
 from detloader.hdf5.batches import Batch, BatchMaker
 
 __all__ = ["Batches", "ReadAhead"]
@@ -60,7 +60,7 @@ class ReadAhead(grain.IterDataset[Any]):
         self._parents = (self._parent.slice(part),)
 
 
-class _ReadingAhead(grain.DatasetIterator[Any]):
+class _ReadingAhead(PassingIterator):
     def __init__(self, batches: grain.MapDataset[Any], ahead: grain.DatasetIterator[Any]) -> None:
         super().__init__(ahead)
         self._batches = batches
@@ -85,12 +85,9 @@ class _ReadingAhead(grain.DatasetIterator[Any]):
         self._begun = True
         self._parent.start_prefetch()
 
-    def get_state(self) -> dict[str, Any]:
-        return self._parent.get_state()
-
-    def set_state(self, state: dict[str, Any]) -> None:
+    def set_state(self, state: Any) -> None:
         self._wait()
-        self._parent.set_state(state)
+        super().set_state(state)
         self._begun = False
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import logging
 import threading
@@ -19,7 +20,7 @@ __all__ = [
     "adopt",
     "begin_session",
     "end_session",
-    "note_place",
+    "note_places",
     "twin_of",
     "without_recording",
 ]
@@ -109,7 +110,19 @@ def end_session(session: Session) -> None:
     session.end()
 
 
-def note_place(loader: object) -> None:
+def note_places(kind: Any) -> None:
+    """Let the objects of a class, a framework's own, remember where they were made."""
+    init = kind.__init__
+
+    @functools.wraps(init)
+    def initialise(loader: Any, *arguments: Any, **options: Any) -> None:
+        init(loader, *arguments, **options)
+        _note_place(loader)
+
+    kind.__init__ = initialise
+
+
+def _note_place(loader: object) -> None:
     """Remember where the program made a loader, if it is made now and for the first time."""
     if not _thread.inside:
         with contextlib.suppress(TypeError):  # one that cannot be referred to weakly

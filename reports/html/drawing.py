@@ -22,7 +22,8 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from detloader.reports.plain import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     import numpy.typing as npt
     from matplotlib.axes import Axes
@@ -37,6 +38,7 @@ __all__ = [
     "color_of",
     "counts",
     "drawn",
+    "drawn_strips",
     "number",
     "runs_of",
     "shade",
@@ -127,6 +129,25 @@ def drawn(
         drawing = Drawing(figure, [*axes.flat])
         yield drawing
         drawing.svg = _to_svg(figure, name)
+
+
+def drawn_strips(
+    name: str, strips: Mapping[str, Sequence[object]]
+) -> AbstractContextManager[Drawing]:
+    """Begin a drawing of strips, one below the other, those of each run under its title.
+
+    Args:
+        name: that of the picture.
+        strips: by run, what there is a strip for.
+    """
+    heights = [len(rows) for rows in strips.values()]
+    return drawn(
+        name,
+        height=0.9 + 0.35 * len(strips) + 0.22 * sum(heights),
+        rows=len(strips),
+        sharex=True,
+        height_ratios=heights,
+    )
 
 
 def number(picture: Picture, name: str) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from detloader.errors import MissingExtraError, UsageError
+from detloader.errors import UsageError
 from detloader.hdf5.hub import fetch_snapshot
 from tests.support.hub_stand_in import Hub, Repository, serving
 
@@ -233,10 +233,3 @@ def test_a_name_that_the_hub_does_not_allow_is_refused(fetch: Fetch) -> None:
     answer = fetch("hf://lab/ech oes")
 
     assert answer["error"] == "UsageError"
-
-
-def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-
-    with pytest.raises(MissingExtraError, match=r"detloader\[hub\]"):
-        fetch_snapshot("hf://lab/echoes")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import sys
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
-from detloader.errors import MissingExtraError, UsageError
-from detloader.extras import require
+from detloader.errors import UsageError
 from detloader.hdf5.resize import Resize, make_resize
 from tests.support import published_images
 from tests.support.published_images import Resized
@@ -453,14 +451,6 @@ def test_samples_that_have_no_such_axes_are_refused(
     for use in (lambda: resize.output_shape(shape), lambda: resize(np.zeros(shape))):
         with pytest.raises(UsageError, match=named):
             use()
-
-
-def test_without_opencv_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    require.cache_clear()
-    monkeypatch.setitem(sys.modules, "cv2", None)
-
-    with pytest.raises(MissingExtraError, match=r"detloader\[hdf5\]"):
-        make_resize((5, 6))
 
 
 def test_a_random_crop_without_a_generator_is_refused() -> None:

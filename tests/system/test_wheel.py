@@ -41,16 +41,22 @@ def test_the_wheel_holds_one_top_level_package(wheel: Path) -> None:
     } <= set(names)
 
 
+@pytest.fixture(scope="module")
+def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the wheel alone, without any extra, in an environment of its own."""
+    folder = tmp_path_factory.mktemp("installed")
+    venv.create(folder / "venv", with_pip=True)
+    programs = folder / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
+    subprocess.run(
+        [programs / "python", "-m", "pip", "install", "--quiet", wheel], check=True, cwd=folder
+    )
+    return programs
+
+
 @pytest.mark.timeout(900)
 def test_an_installed_wheel_runs_the_demo_away_from_the_checkout(
-    wheel: Path, tmp_path: Path
+    programs: Path, tmp_path: Path
 ) -> None:
-    venv.create(tmp_path / "venv", with_pip=True)
-    programs = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
-    subprocess.run(
-        [programs / "python", "-m", "pip", "install", "--quiet", wheel], check=True, cwd=tmp_path
-    )
-
     done = subprocess.run(
         [programs / "detloader", "demo"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
@@ -58,3 +64,27 @@ def test_an_installed_wheel_runs_the_demo_away_from_the_checkout(
     assert done.returncode == 0, done.stderr
     assert "implicit-partitioning" in done.stdout
     assert (tmp_path / "detloader-demo" / "result.json").is_file()
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("extra", "use"),
+    [
+        ("hub", "from detloader.hdf5.hub import fetch_snapshot as use; use('hf://lab/echoes')"),
+        ("hdf5", "from detloader.hdf5.resize import make_resize as use; use((5, 6))"),
+        ("hdf5", "from detloader import Dataloader as use; use('.')"),
+        ("tensorflow", "from detloader import to_tf_dataset as use; use([], None)"),
+        ("torch", "from detloader import to_torch_loader as use; use([])"),
+    ],
+    ids=["hub", "opencv", "h5py", "tensorflow", "torch"],
+)
+def test_what_an_extra_would_install_is_named(
+    extra: str, use: str, programs: Path, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [programs / "python", "-c", use], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("detloader.errors.MissingExtraError")
+    assert f"detloader[{extra}]" in last

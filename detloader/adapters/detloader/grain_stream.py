@@ -7,23 +7,25 @@ each element. All else follows from the plan, and is computed for many elements 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import grain
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from detloader.adapters.digests import digest_column
 from detloader.adapters.ids import id_array
 from detloader.adapters.request import Request
 from detloader.elements import Witnessing
 from detloader.fused import BatchStream
+from detloader.grain_iterators import PassingIterator
 from detloader.manifest.rounding import EXACT, Digester
 from detloader.manifest.schema import Level
 from detloader.order.permutation import pass_seed
 from detloader.plan import Plan
 from detloader.randomness import digest_draws, stream_key
-from detloader.recorder import Recorder
+from detloader.recorder import Recorder, Sealing
 
 __all__ = ["RecordedStream", "remake", "suits", "wrap"]
 
@@ -94,7 +96,7 @@ class _Delivered(NamedTuple):
     resumed: bool
 
 
-class RecordedStream(grain.IterDataset[Any]):
+class RecordedStream(Sealing, grain.IterDataset[Any]):
     """A `to_grain` stream that records what it delivers; elements and states are unchanged.
 
     Each `iter()` begins the stream again. Its passes are counted on from those before, so
@@ -114,19 +116,8 @@ class RecordedStream(grain.IterDataset[Any]):
         """Begin at the first element, in the next epoch."""
         return _RecordedIterator(self._parent.__iter__(), self, self._recorder)
 
-    def close(self) -> None:
-        """Seal the run."""
-        self._recorder.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Seal the run; after an error it is a part of what it was meant to be."""
-        self._recorder.close(broken_off=kind is not None)
-
-
-class _RecordedIterator(grain.DatasetIterator[Any]):
+class _RecordedIterator(PassingIterator):
     def __init__(
         self,
         parent: grain.DatasetIterator[Any],
@@ -155,11 +146,8 @@ class _RecordedIterator(grain.DatasetIterator[Any]):
         stream.next_epoch = max(stream.next_epoch, last + 1)
         return self._first_epoch
 
-    def get_state(self) -> dict[str, Any]:
-        return self._parent.get_state()
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        self._parent.set_state(state)
+    def set_state(self, state: Any) -> None:
+        super().set_state(state)
         self._first_epoch = self._stream.first_epoch
         self._resumed = True
 
@@ -202,7 +190,7 @@ class _Rows:
             columns["batch"] = batches
         if self._full:
             columns["draws"] = self._draws(positions, chunks)
-            columns["content"] = _content(chunks)
+            columns["content"] = digest_column([chunk.content for chunk in chunks], counts)
         if self._ids_are_places:
             columns["index"] = index
         if self._plan.workers:
@@ -218,10 +206,3 @@ class _Rows:
     def _draws(self, positions: NDArray[np.int64], chunks: Sequence[_Delivered]) -> pa.Array[Any]:
         taken = np.frombuffer(b"".join(chunk.taken for chunk in chunks), np.uint32)
         return pa.array(digest_draws(self._key, positions, taken), mask=taken == 0)
-
-
-def _content(chunks: Sequence[_Delivered]) -> pa.Array[Any]:
-    known = np.repeat([bool(chunk.content) for chunk in chunks], [chunk.rows for chunk in chunks])
-    digests = np.zeros(len(known), np.uint64)
-    digests[known] = np.frombuffer(b"".join(chunk.content for chunk in chunks), np.uint64)
-    return pa.array(digests, mask=~known)

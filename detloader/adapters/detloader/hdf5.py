@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import grain
 import pyarrow as pa
@@ -12,6 +12,7 @@ from detloader.adapters.detloader.hdf5_rows import Delivered, RowMaker
 from detloader.adapters.request import Request
 from detloader.elements import Witnessing
 from detloader.errors import UsageError
+from detloader.grain_iterators import PassingIterator
 from detloader.hdf5.epochs import Pass
 from detloader.hdf5.finishing import Witness
 from detloader.hdf5.loader import Dataloader
@@ -19,7 +20,7 @@ from detloader.hdf5.plan import Plan
 from detloader.hdf5.stream import Stream
 from detloader.manifest.rounding import EXACT, Digester
 from detloader.manifest.schema import Level
-from detloader.recorder import Recorder
+from detloader.recorder import Recorder, Sealing
 
 __all__ = ["RecordedDataloader", "RecordedEpoch", "remake", "wrap"]
 
@@ -135,7 +136,7 @@ class RecordedDataloader(Dataloader):
         return super()._stream(pass_).witnessed(self._witnessing)
 
 
-class RecordedEpoch(grain.IterDataset[Any]):
+class RecordedEpoch(Sealing, grain.IterDataset[Any]):
     """A stream of `to_iter_dataset()` that records what it delivers.
 
     It repeats one epoch. Its passes are counted on, as they come.
@@ -152,17 +153,6 @@ class RecordedEpoch(grain.IterDataset[Any]):
         """Begin at the first element, in the next pass."""
         return _RecordedIterator(self._parent.__iter__(), self._recorder, self._next_epoch)
 
-    def close(self) -> None:
-        """Seal the run."""
-        self._recorder.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Seal the run; after an error it is a part of what it was meant to be."""
-        self._recorder.close(broken_off=kind is not None)
-
     def _next_epoch(self, witness: Witness) -> int:
         self._iterations += 1
         return witness.pass_.epoch + self._iterations - 1
@@ -178,7 +168,7 @@ def _own_epoch(witness: Witness) -> int:
     return witness.pass_.epoch
 
 
-class _RecordedIterator(grain.DatasetIterator[Any]):
+class _RecordedIterator(PassingIterator):
     def __init__(
         self,
         parent: grain.DatasetIterator[Any],
@@ -198,10 +188,7 @@ class _RecordedIterator(grain.DatasetIterator[Any]):
         self._recorder.put(Delivered(witness, self._epoch, self._resumed))
         return element
 
-    def get_state(self) -> dict[str, Any]:
-        return self._parent.get_state()
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        self._parent.set_state(state)
+    def set_state(self, state: Any) -> None:
+        super().set_state(state)
         self._epoch = None
         self._resumed = True

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from detloader.adapters.digests import digest_column
 from detloader.adapters.ids import id_array
 from detloader.hdf5.draws import Purpose
 from detloader.hdf5.finishing import Witness
@@ -85,13 +86,9 @@ class RowMaker:
 
     def _digests(self, chunks: Sequence[Delivered]) -> dict[str, Any]:
         content = [chunk.witness.content for chunk in chunks]
-        known = np.repeat([each is not None for each in content], [chunk.rows for chunk in chunks])
-        digests = np.zeros(len(known), np.uint64)
-        if known.any():
-            digests[known] = np.concatenate([each for each in content if each is not None])
         return {
             "draws": pa.concat_arrays([self._draws(chunk.witness) for chunk in chunks]),
-            "content": pa.array(digests, mask=~known),
+            "content": digest_column(content, [chunk.rows for chunk in chunks]),
             "raw": np.concatenate([chunk.witness.batch.raw for chunk in chunks]),
         }
 

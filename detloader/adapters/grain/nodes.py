@@ -18,6 +18,7 @@ from grain._src.python.dataset.transformations.source import RangeMapDataset, So
 from grain._src.python.record import Record
 
 from detloader.adapters.grain.rows import Draw, Packed, Read, Rows, attribute
+from detloader.grain_iterators import PassingIterator
 from detloader.manifest.content import UndigestibleError
 from detloader.manifest.rounding import Digester
 from detloader.randomness import philox_place
@@ -135,15 +136,11 @@ class Drawing:
         """Transform, then read the generator's own counter."""
         if not self._pairs:
             made = self._function(element, rng)
-            self._note(rng)
+            _note(self._draw(rng))
             return made
         sample, rows = element
         made = self._function(sample, rng)
         return None if made is None else (made, rows.drawn(self._draw(rng)))
-
-    def _note(self, rng: np.random.Generator) -> None:
-        draw = self._draw(rng)
-        _note(draw)
 
     def _draw(self, rng: np.random.Generator) -> Draw:
         place = philox_place(rng.bit_generator)
@@ -241,16 +238,8 @@ class PassCounter(grain.IterDataset[Any]):
         return _CountedPasses(self._parent.__iter__())
 
 
-class Passing(grain.DatasetIterator[Any]):
-    """An iterator whose states are its parent's."""
-
-    def get_state(self) -> Any:
-        """Return the parent's state."""
-        return self._parent.get_state()
-
-    def set_state(self, state: Any) -> None:
-        """Set the parent's state."""
-        self._parent.set_state(state)
+class Passing(PassingIterator):
+    """An iterator that stands where its parent does."""
 
     def _get_next_index(self) -> int:
         return int(self._parent._get_next_index())  # noqa: SLF001 - public from 0.2.16 on only
@@ -322,9 +311,10 @@ def _closed(element: Any, rows: Rows) -> Rows:
     if not isinstance(element, Record) or any(rows.draws):
         return rows
     rng = element.metadata.rng
-    if rng is None or not (words := philox_place(rng.bit_generator).words):
+    if rng is None:
         return rows
-    return rows.drawn(Draw(0, philox_place(rng.bit_generator).key, words))
+    place = philox_place(rng.bit_generator)
+    return rows.drawn(Draw(0, place.key, place.words)) if place.words else rows
 
 
 def _digests(digester: Digester, element: Any, count: int, *, batched: bool) -> bytes:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import grain
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from detloader.adapters.digests import digest_column
 from detloader.adapters.grain.nodes import Passing
 from detloader.adapters.grain.rewrite import Graph
 from detloader.adapters.grain.rows import Packed, unpack
 from detloader.randomness import digest_draws, stream_key
-from detloader.recorder import Recorder
+from detloader.recorder import Recorder, Sealing
 
 __all__ = ["Delivered", "RecordedDataLoader", "RecordedDataset", "RowEncoder"]
 
@@ -34,24 +35,7 @@ class Delivered(NamedTuple):
         return self.packed.size
 
 
-class _Recorded:
-    """Seals the run at the end of a `with` block or of the program."""
-
-    _recorder: Recorder[Delivered]
-
-    def close(self) -> None:
-        """Seal the run."""
-        self._recorder.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Seal the run; after an error it is a part of what it was meant to be."""
-        self._recorder.close(broken_off=kind is not None)
-
-
-class RecordedDataset(_Recorded, grain.IterDataset[Any]):
+class RecordedDataset(Sealing, grain.IterDataset[Any]):
     """A Grain dataset that records what it delivers; elements and states are unchanged.
 
     Each `iter()` begins the dataset again; its epochs are counted on from those before.
@@ -103,7 +87,7 @@ class _RecordedIterator(Passing):
         self._first_epoch = None
 
 
-class RecordedDataLoader(_Recorded, grain.DataLoader):
+class RecordedDataLoader(Sealing, grain.DataLoader):
     """A `grain.DataLoader` that records what it delivers."""
 
     def __init__(
@@ -137,7 +121,7 @@ class RowEncoder:
             columns["batch"] = np.repeat([chunk.number for chunk in chunks], counts)
         if self._full:
             columns["draws"] = _draws(seeds, streams, words)
-            columns["content"] = _content(chunks, counts)
+            columns["content"] = digest_column([chunk.content for chunk in chunks], counts)
         if len(self._graph.sources) > 1:
             columns["mixture"] = source
         if self._ids is not None:
@@ -166,10 +150,3 @@ def _draws(
         both = folded * np.uint64(0x9E3779B97F4A7C15) ^ digest
         folded = np.where(taken == 0, folded, np.where(folded == 0, digest, both))
     return pa.array(folded, mask=np.asarray(~words.any(axis=1)))
-
-
-def _content(chunks: Sequence[Delivered], counts: NDArray[np.int64]) -> pa.Array[Any]:
-    known = np.repeat([bool(chunk.content) for chunk in chunks], counts)
-    digests = np.zeros(len(known), np.uint64)
-    digests[known] = np.frombuffer(b"".join([chunk.content for chunk in chunks]), np.uint64)
-    return pa.array(digests, mask=~known)

@@ -107,11 +107,12 @@ def witness(dataset: grain.IterDataset[Any], digester: Digester | None) -> Graph
     Raises:
         UsageError: a node is not known.
     """
-    graph = Graph(digester)
-    graph.batched = _is_batched(dataset)
-    if any(type(node).__name__ == "_SamplerMapDataset" for node in _walk(dataset)):
+    kinds = [type(node).__name__ for node in _walk(dataset)]
+    graph = Graph(digester, batched=bool(_BATCHES & set(kinds)))
+    if "_SamplerMapDataset" in kinds:
         graph.seeds.append(None)
-    copier = _Copier(graph, dataset, operations=len(graph.seeds) + _count_random(dataset))
+    random = sum(kind in _RANDOM for kind in kinds)
+    copier = _Copier(graph, dataset, operations=len(graph.seeds) + random)
     graph.top = copier.sealed(copier.copy(dataset))
     return graph
 
@@ -188,6 +189,8 @@ _WRAPPERS = {
     "BatchIterDataset": ("_batch_fn", Batching),
 }
 
+_BATCHES = frozenset({"BatchMapDataset", "BatchIterDataset"})
+
 _RANDOM = frozenset({"RandomMapMapDataset", "RandomMapIterDataset"})
 
 _KNOWN = (
@@ -241,16 +244,6 @@ def _reached_as_they_are(top: Any) -> set[int]:
             found |= {id(parent) for parent in _parents(node)}
             waiting += _parents(node)
     return found
-
-
-def _is_batched(top: Any) -> bool:
-    return any(
-        type(node).__name__ in {"BatchMapDataset", "BatchIterDataset"} for node in _walk(top)
-    )
-
-
-def _count_random(top: Any) -> int:
-    return sum(type(node).__name__ in _RANDOM for node in _walk(top))
 
 
 def _parents(node: Any) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from detloader.adapters.digests import digest_column
 from detloader.adapters.elements import Delivered, ElementReader
 from detloader.adapters.tensorflow.iterations import Iteration
 from detloader.manifest.content import UndigestibleError
@@ -116,7 +117,7 @@ class MarkReader:
         if self._batched:
             columns["batch"] = np.repeat([chunk.number for chunk in chunks], counts)
         if self.keeps_content:
-            columns["content"] = _content_array(chunks)
+            columns["content"] = digest_column([chunk.content for chunk in chunks], counts)
         return pa.table(columns | told)
 
     def _require_rows(self, arrays: Sequence[Any], marks: int) -> None:
@@ -184,11 +185,3 @@ def _text_columns(array: NDArray[Any]) -> Any:
     if array.ndim <= 1:
         return array.tolist()
     return [_text_columns(array[:, place]) for place in range(array.shape[1])]
-
-
-def _content_array(chunks: Sequence[_Marked]) -> pa.Array[Any]:
-    known = np.repeat([chunk.content is not None for chunk in chunks], [c.rows for c in chunks])
-    digests = np.zeros(len(known), np.uint64)
-    if known.any():
-        digests[known] = np.concatenate([c.content for c in chunks if c.content is not None])
-    return pa.array(digests, mask=~known)

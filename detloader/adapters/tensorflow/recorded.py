@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from detloader.adapters.tensorflow.iterations import Iterations
 from detloader.adapters.tensorflow.readers import Reader, is_told
-from detloader.recorder import Recorder
+from detloader.recorder import Recorder, Sealing
 from detloader.tensorflow.attribution import Attribution
 from detloader.tensorflow.iterator import NamingIterator
 
 __all__ = ["RecordedDataset"]
 
 
-class RecordedDataset(tf.data.Dataset):
+class RecordedDataset(Sealing, tf.data.Dataset):
     """A dataset that records each element when it is delivered; elements are unchanged.
 
     Each iteration is the next epoch, or the next ones where its elements belong to several
@@ -50,17 +50,6 @@ class RecordedDataset(tf.data.Dataset):
         if not tf.executing_eagerly():
             return super().__iter__()
         return NamingIterator(self, self._attribution)
-
-    def close(self) -> None:
-        """Seal the run."""
-        self._recorder.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Seal the run; after an error it is a part of what it was meant to be."""
-        self._recorder.close(broken_off=kind is not None)
 
 
 class _Watch:

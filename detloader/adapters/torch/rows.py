@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from detloader.adapters.digests import digest_column
 from detloader.adapters.torch.witness import Witness
 from detloader.errors import UsageError
 from detloader.generators.witness import GLOBALS, fold_draws
@@ -125,7 +126,7 @@ class RowMaker:
         if told.generators is not None:
             columns |= _draws(chunks, told.generators)
         if told.content:
-            columns["content"] = _digests([chunk.witness.content for chunk in chunks], counts)
+            columns["content"] = digest_column([chunk.witness.content for chunk in chunks], counts)
         if told.worker:
             columns["worker"] = each(lambda chunk: chunk.witness.worker)
             columns["worker_seed"] = each(lambda chunk: chunk.witness.worker_seed)
@@ -187,10 +188,3 @@ def _draws(chunks: Sequence[Delivered], generators: Sequence[str]) -> dict[str, 
         f"draws_{name}": digest for name, digest in zip(names[:-1], digests, strict=False)
     }
     return {name: pa.array(digest, mask=digest == 0) for name, digest in columns.items()}
-
-
-def _digests(parts: Sequence[bytes], counts: Sequence[int]) -> pa.Array[Any]:
-    known = np.repeat([bool(part) for part in parts], counts)
-    digests = np.zeros(len(known), np.uint64)
-    digests[known] = np.frombuffer(b"".join(parts), np.uint64)
-    return pa.array(digests, mask=~known)

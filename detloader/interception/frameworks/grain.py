@@ -7,7 +7,7 @@ import logging
 from types import ModuleType
 from typing import Any
 
-from detloader.interception.session import note_place, twin_of, without_recording
+from detloader.interception.session import note_places, twin_of, without_recording
 
 __all__ = ["MODULE", "install", "replaced"]
 
@@ -18,24 +18,13 @@ MODULE = "grain._src.python.dataset.dataset"
 
 def install(module: ModuleType) -> None:
     """Change the node that Grain puts on top of what is iterated, and what it is put on."""
-    _note_places(module._Dataset)  # noqa: SLF001 - Grain offers no place to look on
+    note_places(module._Dataset)  # noqa: SLF001 - Grain offers no place to look on
     module.MapDataset.__iter__ = replaced(module.MapDataset.__iter__, lambda dataset: dataset)
     output = getattr(module, "_OutputIterDataset", None)
     if output is None:
         _log.warning("Grain before 0.2.16: an IterDataset is not recorded; upgrade, or wrap it")
         return
     output.__iter__ = replaced(output.__iter__, lambda node: node.parents[0])
-
-
-def _note_places(kind: Any) -> None:
-    init = kind.__init__
-
-    @functools.wraps(init)
-    def initialise(dataset: Any, *arguments: Any, **options: Any) -> None:
-        init(dataset, *arguments, **options)
-        note_place(dataset)
-
-    kind.__init__ = initialise
 
 
 def replaced(iterate: Any, original_of: Any) -> Any:

@@ -6,7 +6,7 @@ import functools
 from types import ModuleType
 from typing import Any
 
-from detloader.interception.session import note_place, twin_of, without_recording
+from detloader.interception.session import note_places, twin_of, without_recording
 
 __all__ = ["MODULE", "install"]
 
@@ -16,12 +16,8 @@ MODULE = "tensorflow.python.data.ops.dataset_ops"
 def install(module: ModuleType) -> None:
     """Change the class that all datasets are derived from."""
     kind: Any = module.DatasetV2
-    init, iterate = kind.__init__, kind.__iter__
-
-    @functools.wraps(init)
-    def initialise(dataset: Any, *arguments: Any, **options: Any) -> None:
-        init(dataset, *arguments, **options)
-        note_place(dataset)
+    note_places(kind)
+    iterate = kind.__iter__
 
     @functools.wraps(iterate)
     def begin(dataset: Any) -> Any:
@@ -31,4 +27,4 @@ def install(module: ModuleType) -> None:
         with without_recording():
             return type(twin).__iter__(twin)
 
-    kind.__init__, kind.__iter__ = initialise, begin
+    kind.__iter__ = begin

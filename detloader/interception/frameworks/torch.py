@@ -6,7 +6,7 @@ import functools
 from types import ModuleType
 from typing import Any
 
-from detloader.interception.session import adopt, note_place
+from detloader.interception.session import adopt, note_places
 
 __all__ = ["MODULE", "adopt_on_iteration", "install"]
 
@@ -20,12 +20,8 @@ def install(module: ModuleType) -> None:
 
 def adopt_on_iteration(kind: Any) -> None:
     """Let loaders of a class remember where they were made, and record what they deliver."""
-    init, iterate = kind.__init__, kind.__iter__
-
-    @functools.wraps(init)
-    def initialise(loader: Any, *arguments: Any, **options: Any) -> None:
-        init(loader, *arguments, **options)
-        note_place(loader)
+    note_places(kind)
+    iterate = kind.__iter__
 
     @functools.wraps(iterate)
     def begin(loader: Any) -> Any:
@@ -33,4 +29,4 @@ def adopt_on_iteration(kind: Any) -> None:
             adopt(loader)
         return iterate(loader)
 
-    kind.__init__, kind.__iter__ = initialise, begin
+    kind.__iter__ = begin

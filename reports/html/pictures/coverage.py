@@ -11,7 +11,7 @@ from detloader.reports.html.drawing import (
     FAULT,
     color_of,
     counts,
-    drawn,
+    drawn_strips,
     number,
     runs_of,
     shade,
@@ -34,14 +34,7 @@ def draw(picture: Picture, name: str) -> str:
     """Give a strip for each epoch and rank, one below the other."""
     strips = runs_of(picture)
     several = len({str(row[2]) for row in picture.rows}) > 1
-    heights = [len(rows) for rows in strips.values()]
-    with drawn(
-        name,
-        height=0.9 + 0.35 * len(strips) + 0.22 * sum(heights),
-        rows=len(strips),
-        sharex=True,
-        height_ratios=heights,
-    ) as drawing:
+    with drawn_strips(name, strips) as drawing:
         for axes, (run, rows) in zip(drawing.axes, strips.items(), strict=True):
             shares = counts(rows[::-1], FIRST)
             shade(axes, shares, color_of(run), 1.0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from detloader.reports.html.drawing import (
     color_of,
     counts,
-    drawn,
+    drawn_strips,
     number,
     runs_of,
     shade,
@@ -29,15 +29,8 @@ FIRST = 4
 def draw(picture: Picture, name: str) -> str:
     """Give a lane for each worker of each rank, one below the other."""
     lanes = runs_of(picture)
-    heights = [len(rows) for rows in lanes.values()]
     most = float(counts(picture.rows, FIRST).max())
-    with drawn(
-        name,
-        height=0.9 + 0.35 * len(lanes) + 0.22 * sum(heights),
-        rows=len(lanes),
-        sharex=True,
-        height_ratios=heights,
-    ) as drawing:
+    with drawn_strips(name, lanes) as drawing:
         for axes, (run, rows) in zip(drawing.axes, lanes.items(), strict=True):
             shade(axes, counts(rows[::-1], FIRST), color_of(run), most)
             labels = [words(_name(row)) for row in rows[::-1]]
