@@ -10,6 +10,7 @@ reading, cache           blocks of frames, as they are stored
 samples                  what is made of them: placement, ranges, resize (fitting, interpolation)
 batches, draws, digests  elements of an epoch, by their number, in any thread or process
 finishing, tensors       augmentation and tensors, in order and in one place
+readers, turns           threads that read ahead, in turn
 read_ahead, stream       Grain's datasets; state: iterators that can be taken up again
 plan                     all of this, for any epoch
 summary                  what the loader prints

@@ -172,6 +172,7 @@ class _Filling:
         if self._pipeline.maker.draws:
             self._generator = PositionGenerator(maker.draw_seed(Purpose.CROP))
         self._block: NDArray[Any] = np.empty(0)
+        self._sources: dict[int, OpenDataset] = {}
 
     def fill(self) -> tuple[NDArray[np.float32], NDArray[np.uint32], NDArray[np.uint64]]:
         """Return the images, the words that each one drew, and the digests of what was read."""
@@ -184,14 +185,13 @@ class _Filling:
         taken = np.zeros(len(rows), np.uint32)
         raw = np.zeros(len(rows) if self._digesting else 0, np.uint64)
         names = pipeline.records.ids(rows) if pipeline.maker.checks else [""] * len(rows)
-        # That threads change places for each block costs more than a block, with HDF5, which lets
-        # one in at a time, and without, where they compete for the interpreter.
         with pipeline.handles.turn:
             for at, place in enumerate(places):
                 block = self._block_of(place)
                 if self._digesting:
                     raw[at] = block_digest(block)
                 taken[at] = self._make(at, block, images[at], names[at])
+            self._let_go()
         return images, taken, raw
 
     def _block_of(self, place: _Place) -> NDArray[Any]:
@@ -201,13 +201,14 @@ class _Filling:
         block = cache.get(place.row)
         if block is None:
             block = self._read(place)
+            # What is kept is never read again, and so must be whole now.
+            self._let_go()
             cache.put(place.row, block)
         return block
 
     def _read(self, place: _Place) -> NDArray[Any]:
         pipeline, reader = self._pipeline, self._pipeline.reader
-        # Held no longer than for this block: a batch may be of more files than may be open.
-        source = pipeline.open(place.file)
+        source = self._source(place.file)
         if reader.reads_bytes(source):
             shape = pipeline.block_shapes[place.file]
             # Into the memory of the last block: fresh memory costs more than reading.
@@ -217,8 +218,22 @@ class _Filling:
             reader.fill(source, place.start, place.extra, self._block, turn)
         else:
             self._block = reader.select(source, place.start, place.extra)
-        source.check()
         return self._block
+
+    def _source(self, file: int) -> OpenDataset:
+        source = self._sources.get(file)
+        if source is None:
+            # A batch may be of more files than may be open.
+            if len(self._sources) == self._pipeline.handles.most_at_once:
+                self._let_go()
+            source = self._sources[file] = self._pipeline.open(file)
+        return source
+
+    def _let_go(self) -> None:
+        """Release the files that were read, all of which must be as they were when opened."""
+        for source in self._sources.values():
+            source.check()
+        self._sources.clear()
 
     def _make(self, at: int, block: NDArray[Any], out: NDArray[np.float32], name: str) -> int:
         maker, generator = self._pipeline.maker, self._generator

@@ -17,12 +17,16 @@ from typing import Any
 from detloader.errors import FileError
 from detloader.hdf5.files import SourceFile
 from detloader.hdf5.opening import OpenDataset
+from detloader.hdf5.turns import Turn
 from detloader.hdf5.watching import FileState
 
 __all__ = ["Handles"]
 
 _SHARE = 4
 """A loader takes at most one in so many of the process's descriptors."""
+
+_BATCHES = 16
+"""Batches that are made at a time, at most, as threads wait for storage."""
 
 _KEPT = ("_files", "_key", "_capacity", "_states")
 """What is pickled."""
@@ -37,7 +41,7 @@ class Handles:
     that is opened again must be as it was the first time.
 
     Attributes:
-        turn: a lock, for threads to make batches in turn.
+        turn: for threads to make batches in turn.
     """
 
     def __init__(self, files: Sequence[SourceFile], key: str, capacity: int) -> None:
@@ -64,6 +68,11 @@ class Handles:
                 del self._open[next(iter(self._open))]
         return found
 
+    @property
+    def most_at_once(self) -> int:
+        """Return how many files one batch may hold while it is made."""
+        return max(self._limit // _BATCHES, 1)
+
     def close(self) -> None:
         """Close all files; a further `open` opens them again."""
         with self._lock:
@@ -82,7 +91,7 @@ class Handles:
 
     def _reset(self) -> None:
         self._lock = threading.Lock()
-        self.turn = threading.Lock()
+        self.turn = Turn()
         self._open: dict[int, OpenDataset] = {}
         self._limit = max(min(self._capacity, _descriptors() // _SHARE), 1)
         _all.add(self)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import threading
+from collections import deque
+from concurrent.futures import Future
 from typing import Any, overload
 
 from detloader.errors import UsageError
-from detloader.grain_iterators import PassingIterator, grain
+from detloader.grain_iterators import grain
 from detloader.hdf5.batches import Batch, BatchMaker
+from detloader.hdf5.readers import Readers
 
 __all__ = ["Batches", "ReadAhead"]
 
@@ -38,10 +40,7 @@ class Batches(grain.MapDataset[Any]):
 
 
 class ReadAhead(grain.IterDataset[Any]):
-    """Batches in order, read ahead by threads; the first one is made by the calling thread.
-
-    Threads that all start at once share the processor, and for a long time none is done.
-    """
+    """Batches in order, read ahead by threads."""
 
     def __init__(self, batches: Batches, options: grain.ReadOptions) -> None:
         super().__init__(batches)
@@ -50,8 +49,7 @@ class ReadAhead(grain.IterDataset[Any]):
 
     def __iter__(self) -> grain.DatasetIterator[Any]:
         """Begin at the first batch."""
-        batches: grain.MapDataset[Any] = self._parent
-        return _ReadingAhead(batches, batches.to_iter_dataset(self._options).__iter__())
+        return _ReadingAhead(self._parent, self._options)
 
     def set_slice(self, part: slice, sequential_slice: bool = False) -> None:  # noqa: FBT001, FBT002
         """Read a part of the batches, as Grain asks of each worker."""
@@ -60,41 +58,58 @@ class ReadAhead(grain.IterDataset[Any]):
         self._parents = (self._parent.slice(part),)
 
 
-class _ReadingAhead(PassingIterator):
-    def __init__(self, batches: grain.MapDataset[Any], ahead: grain.DatasetIterator[Any]) -> None:
-        super().__init__(ahead)
+class _ReadingAhead(grain.DatasetIterator[Any]):
+    def __init__(self, batches: grain.MapDataset[Any], options: grain.ReadOptions) -> None:
+        super().__init__()
         self._batches = batches
-        self._begun = False
-        self._starting: threading.Thread | None = None
+        self._count = len(batches)
+        self._size = options.prefetch_buffer_size
+        self._next = 0
+        self._ahead: deque[Future[Any]] = deque()
+        threads = min(options.num_threads, self._size)
+        self._readers = Readers(batches.__getitem__, threads) if threads else None
 
     def __next__(self) -> Any:
-        self._wait()
-        number = self._parent.get_state()["next_index"]
-        if self._begun or number >= len(self._batches):
-            return next(self._parent)
-        batch = self._batches[number]
-        self._begun = True
-        self._parent.set_state({"next_index": number + 1})
-        # Not here: where threads compete, starting all of them takes longer than the batch.
-        self._starting = threading.Thread(target=self._parent.start_prefetch, daemon=True)
-        self._starting.start()
+        self._assert_not_closed()
+        if self._next >= self._count:
+            raise StopIteration
+        if self._readers is None:
+            batch = self._batches[self._next]
+        else:
+            self._ask(self._readers, 1 + self._size)
+            batch = self._ahead[0].result()
+            self._ahead.popleft()
+        self._next += 1
         return batch
 
     def start_prefetch(self) -> None:
-        self._wait()
-        self._begun = True
-        self._parent.start_prefetch()
+        self._assert_not_closed()
+        if self._readers is not None:
+            self._ask(self._readers, self._size)
 
-    def set_state(self, state: Any) -> None:
-        self._wait()
-        super().set_state(state)
-        self._begun = False
+    def get_state(self) -> dict[str, int]:
+        return {"next_index": self._next}
+
+    def set_state(self, state: dict[str, int]) -> None:
+        wanted = state["next_index"]
+        if not 0 <= wanted <= self._count:
+            raise UsageError(f"the state is of batch {wanted}, of {self._count}: take another one")
+        self._forget()
+        self._next = wanted
 
     def close(self) -> None:
-        self._wait()
         super().close()
+        self._forget()
+        if self._readers is not None:
+            self._readers.close()
 
-    def _wait(self) -> None:
-        if self._starting is not None:
-            self._starting.join()
-            self._starting = None
+    def _ask(self, readers: Readers, ahead: int) -> None:
+        """Ask for what is not yet under way of the next batches."""
+        begun = self._next + len(self._ahead)
+        for number in range(begun, min(self._next + ahead, self._count)):
+            self._ahead.append(readers.ask(number))
+
+    def _forget(self) -> None:
+        self._ahead.clear()
+        if self._readers is not None:
+            self._readers.forget()

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from threading import Lock
+from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import NDArray
 
 from detloader.hdf5.blocks import BlockTable
 from detloader.hdf5.opening import FAILURES, OpenDataset, Values, unreadable
+from detloader.hdf5.turns import Turn
 
 __all__ = ["BlockReader"]
 
@@ -62,7 +61,7 @@ class BlockReader:
         start: int,
         extra: Sequence[int],
         block: NDArray[Any],
-        turn: Lock,
+        turn: Turn,
     ) -> None:
         """Read a block without HDF5.
 
@@ -100,7 +99,7 @@ class BlockReader:
         start: int,
         extra: Sequence[int],
         block: NDArray[Any],
-        turn: Lock,
+        turn: Turn,
     ) -> None:
         place = values.offset + start * values.strides[self._frame_axis]
         for axis, index in zip(self._extra_axes, extra, strict=True):
@@ -115,11 +114,11 @@ class BlockReader:
             _fill(values.descriptor, block[number : number + 1], place + step, turn)
 
 
-def _fill(descriptor: int, memory: Any, place: int, turn: Lock) -> None:
+def _fill(descriptor: int, memory: Any, place: int, turn: Turn) -> None:
     done = _read_what_is_cached(descriptor, memory, place)
     if done == memory.nbytes:
         return
-    with _given_up(turn):
+    with turn.given_up():
         while done < memory.nbytes:
             # The system may give less than was asked for, but never nothing before the end.
             more = os.preadv(descriptor, [memoryview(memory).cast("B")[done:]], place + done)
@@ -144,12 +143,3 @@ def _read_what_is_cached(descriptor: int, memory: Any, place: int) -> int:
         if error.errno == errno.EOPNOTSUPP:  # a file system that does not know
             return 0
         raise
-
-
-@contextmanager
-def _given_up(turn: Lock) -> Iterator[None]:
-    turn.release()
-    try:
-        yield
-    finally:
-        turn.acquire()
