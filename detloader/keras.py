@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from weakref import WeakMethod
 
@@ -41,6 +41,11 @@ class RecordFit(keras.callbacks.Callback):
         id_root: str | os.PathLike[str] | None = None,
         content: str | None = None,
         decimals: int | None = None,
+        digest: str | None = None,
+        id_hash: str | os.PathLike[str] | None = None,
+        epochs: Iterable[int] | None = None,
+        every: int | None = None,
+        then: str | None = None,
         declared: Mapping[str, object] | None = None,
     ) -> None:
         """Name the run; nothing is recorded before `fit` begins.
@@ -54,6 +59,11 @@ class RecordFit(keras.callbacks.Callback):
             id_root: folder of the data; IDs that are paths below it are kept relative to it.
             content: type that floats are rounded to before content is digested.
             decimals: digits after the point that they are rounded to instead.
+            digest: "sha256", to digest content by it; XXH3-64 by default.
+            id_hash: file with a key; digests of IDs under it are kept in their place.
+            epochs: numbers of the epochs to record; all by default.
+            every: which batches of an epoch to record: 0, `every`, 2 `every`, ….
+            then: "order", to keep no draws and no content after the first epoch.
             declared: what the run is meant to be; it stands above what `fit` says.
 
         Raises:
@@ -69,6 +79,11 @@ class RecordFit(keras.callbacks.Callback):
             "id_root": id_root,
             "content": content,
             "decimals": decimals,
+            "digest": digest,
+            "id_hash": id_hash,
+            "epochs": epochs,
+            "every": every,
+            "then": then,
         }
         self._run = run
         self._declared = dict(declared or {})

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
+from detloader.errors import UsageError
+
 __all__ = ["name", "name_of"]
 
 Loader = TypeVar("Loader")
@@ -30,8 +32,19 @@ def name(loader: Loader, stream: str) -> Loader:
 
     Returns:
         The loader itself.
+
+    Raises:
+        UsageError: the name is no text, or the loader is of a kind that has no place for one,
+            such as a list.
     """
-    _names[loader] = stream
+    if not isinstance(stream, str):
+        raise UsageError(f"{stream!r} names no stream; give text")
+    try:
+        _names[loader] = stream
+    except TypeError as error:
+        raise UsageError(
+            f"a {type(loader).__name__} cannot be named; name a loader that is recorded by itself"
+        ) from error
     return loader
 
 

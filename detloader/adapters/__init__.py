@@ -8,6 +8,8 @@ A module of this package is named after the top-level package whose loaders it r
     wrap(loader, request) -> …    the loader's twin, that records what it delivers
     remake(loader, i, j, digester) -> …
                                   where loaders make any rows alone: rows i to j of them, made again
+    alone(loader, i, digester) -> …
+                                  where they do: row i as an `Alone`, with what was drawn for it
     rank_of(loader) -> …          where loaders know it: their rank and the number of ranks, or None
     iterate(loader, note) -> …    where data sets inside other loaders know which record they read:
                                   an iterator over one, which notes each record's number
@@ -19,13 +21,18 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from detloader.adapters.request import Request
 from detloader.errors import UsageError
 
-__all__ = ["Adapter", "Recorded", "find_adapter", "find_iterate"]
+if TYPE_CHECKING:
+    from detloader.grain.alone import Alone
+
+__all__ = ["Adapter", "Recorded", "find_adapter", "find_alone", "find_iterate"]
 
 
 class Recorded(Protocol):
@@ -49,13 +56,28 @@ def find_adapter(loader: object) -> Adapter:
     """Return the adapter of the nearest ancestor of the loader's class that has one.
 
     Raises:
-        UsageError: none records such an object.
+        UsageError: none records such an object, or one does not work with what is installed.
     """
     for adapter in _adapters(type(loader)):
         if adapter.suits(loader):
             return adapter
     message = f"cannot record a {type(loader).__name__}: give a loader or another iterable"
     raise UsageError(message)
+
+
+def find_alone(loader: object) -> Callable[..., Alone]:
+    """Return what makes any row of a loader again, alone.
+
+    Raises:
+        UsageError: its rows cannot be made alone.
+    """
+    alone: Callable[..., Alone] | None = getattr(find_adapter(loader), "alone", None)
+    if alone is None:
+        raise UsageError(
+            f"a {type(loader).__name__} makes no record alone: only streams of to_grain and the "
+            "HDF5 Dataloader do"
+        )
+    return alone
 
 
 def find_iterate(dataset: object) -> Callable[..., Iterator[Any]] | None:
@@ -75,9 +97,27 @@ def _adapters(kind: type) -> Iterator[Adapter]:
             continue
         try:
             adapter = importlib.import_module(name)
-        except (ImportError, AttributeError):
-            # The program's own `datasets.py`, or whatever else is called like a framework.
-            continue
+        except (ImportError, AttributeError) as error:
+            if not _is_about(error, package):
+                raise
+            if not _is_installed(package):
+                continue  # the program's own `datasets.py`, or what else is called like a framework
+            raise UsageError(
+                f"cannot record loaders of this release of {package}: {error}; "
+                "docs/record.md says which releases were tried"
+            ) from error
         # A module of the program's may bear the name of one that adapters share.
         if hasattr(adapter, "suits"):
             yield cast("Adapter", adapter)
+
+
+def _is_about(error: ImportError | AttributeError, package: str) -> bool:
+    """Tell whether something is missing in a package, and not in what else the adapter needs."""
+    where = error.name if isinstance(error, ImportError) else getattr(error.obj, "__name__", None)
+    return str(where).partition(".")[0] == package
+
+
+def _is_installed(package: str) -> bool:
+    """Tell whether a package that was imported is a framework, and not a part of the program."""
+    origin = getattr(sys.modules.get(package), "__file__", None) or ""
+    return not {"site-packages", "dist-packages"}.isdisjoint(Path(origin).parts)

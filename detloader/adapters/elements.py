@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from detloader.adapters.digests import digest_column
+from detloader.adapters.digests import digest_column, digest_ids
+from detloader.adapters.on_host import on_host
 from detloader.adapters.request import IdSource
 from detloader.errors import UsageError
 from detloader.findings import RecordId
@@ -115,11 +116,10 @@ class ElementReader:
         self, element: Any, samples: Sequence[Any] | None, *, required: bool
     ) -> NDArray[np.uint64] | None:
         try:
-            if samples is not None:
-                return np.array([*map(self._digester.sample, samples)], np.uint64)
-            if self._batched:
-                return self._digester.batch(element)
-            return np.array([self._digester.sample(element)], np.uint64)
+            try:
+                return self._digests(element, samples)
+            except UndigestibleError:
+                return self._digests(on_host(element), on_host(samples))
         except UndigestibleError:
             if self._ids is None and required:
                 raise
@@ -127,9 +127,16 @@ class ElementReader:
                 self._keep_content = False
             return None
 
+    def _digests(self, element: Any, samples: Sequence[Any] | None) -> NDArray[np.uint64]:
+        if samples is not None:
+            return self._digester.samples(samples)
+        if self._batched:
+            return self._digester.batch(element)
+        return self._digester.samples([element])
+
     def _ids_of(self, element: Any, content: NDArray[np.uint64] | None) -> list[RecordId]:
         if self._ids is None:
-            return [] if content is None else [f"{digest:016x}" for digest in content.tolist()]
+            return [] if content is None else [*digest_ids(content)]
         if callable(self._ids):
             found: Any = self._ids(element)
         else:
@@ -137,7 +144,7 @@ class ElementReader:
         if not self._batched:
             return [_as_id(found)]
         # As an array, a list of mixed types would become one of text.
-        values = found if isinstance(found, list | tuple) else np.asarray(found).tolist()
+        values = found if isinstance(found, list | tuple) else np.asarray(on_host(found)).tolist()
         if not isinstance(values, list | tuple):
             message = f"the ids of a batch are a sequence or an array, not {found!r}"
             raise UsageError(message)
@@ -153,7 +160,7 @@ class ElementReader:
 
 
 def _as_id(found: Any) -> RecordId:
-    value = found if isinstance(found, int | str | bytes) else np.asarray(found).tolist()
+    value = found if isinstance(found, int | str | bytes) else np.asarray(on_host(found)).tolist()
     if isinstance(value, bytes):
         return value.decode()
     if isinstance(value, str):

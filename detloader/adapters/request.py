@@ -9,12 +9,14 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from detloader.adapters.weights import with_weights
 from detloader.errors import UsageError
 from detloader.findings import RecordId
 from detloader.manifest.environment import capture_environment
+from detloader.manifest.keyed import IdHash
 from detloader.manifest.relative import IdRoot
 from detloader.manifest.rounding import Digester, Rounding
-from detloader.manifest.schema import Declared, Level, Recipe
+from detloader.manifest.schema import Declared, Level, Recipe, Sampling
 from detloader.manifest.writer import RankWriter
 
 __all__ = ["IdSource", "Request"]
@@ -38,12 +40,15 @@ class Request:
     declared: Mapping[str, object]
     recipe: Recipe | None
     id_root: IdRoot | None = None
+    id_hash: IdHash | None = None
     rounding: Rounding | None = None
+    strong: bool = False
+    sampling: Sampling | None = None
 
     @property
     def digester(self) -> Digester:
         """Return what digests content as the run will say that it does."""
-        return Digester(self.rounding)
+        return Digester(self.rounding, self.strong)
 
     def writer(self, **observed: object) -> RankWriter:
         """Begin the rank's folder; what the user declared stands above what was observed.
@@ -53,7 +58,7 @@ class Request:
             UsageError: a declared field is unknown or of the wrong type.
         """
         try:
-            declared = msgspec.convert({**observed, **self.declared}, Declared)
+            declared = msgspec.convert(with_weights({**observed, **self.declared}), Declared)
         except msgspec.ValidationError as error:
             message = f"declared: {error}; known fields are {', '.join(Declared.__struct_fields__)}"
             raise UsageError(message) from error
@@ -67,5 +72,8 @@ class Request:
             environment=capture_environment(),
             recipe=self.recipe,
             id_root=self.id_root,
+            id_hash=self.id_hash,
             rounding=self.rounding,
+            strong=self.strong,
+            sampling=self.sampling,
         )

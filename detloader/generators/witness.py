@@ -11,15 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from detloader.generators.folding import ODD, fold_draws
 from detloader.generators.memory import Pieces, pieces_of
 from detloader.generators.search import find_generators
 
-__all__ = ["GLOBALS", "DrawWitness", "fold_draws", "names_of_stored"]
+__all__ = ["GLOBALS", "DrawWitness", "names_of_stored"]
 
 GLOBALS = ("python", "numpy", "torch")
 """The generators that are there in every program, in the order of their columns."""
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 _WORD_BYTES = 8
 _WORDS = 4
@@ -27,7 +26,7 @@ _WORDS = 4
 
 _join = b"".join
 
-_FACTORS = np.cumprod(np.full(_WORDS, _ODD))
+_FACTORS = np.cumprod(np.full(_WORDS, ODD))
 
 
 class DrawWitness:
@@ -117,16 +116,11 @@ def names_of_stored(holders: Mapping[str, object]) -> list[str]:
     return sorted(_stored_generators(holders))
 
 
-def fold_draws(draws: NDArray[np.uint64], more: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Make one digest of two draws, one after the other; 0 is no draw."""
-    return np.where(more == 0, draws, draws * _ODD + more)
-
-
 def _drawn(states: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Digest the draws between looks, from states of shape (looks, 4)."""
     digests = states @ _FACTORS
     before, after = digests[:-1], digests[1:]
-    return np.where(before == after, np.uint64(0), before * _ODD + after)
+    return np.where(before == after, np.uint64(0), before * ODD + after)
 
 
 class _Found(NamedTuple):

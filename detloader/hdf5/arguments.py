@@ -12,18 +12,24 @@ from detloader.errors import UsageError
 __all__ = [
     "Compatibility",
     "Remainder",
+    "check_axes",
     "check_choice",
     "check_count",
+    "check_flag",
+    "check_integer",
     "take_extras",
 ]
 
 Compatibility: TypeAlias = Literal["zea-0.1"] | None
 Remainder: TypeAlias = Literal["keep", "pad", "drop"]
 
+_TOO_MANY = 2**31
+"""Of frames, samples or threads; products of two such numbers are no trouble."""
+
 _EXTRAS = ("directory_splits", "file_handle_cache_capacity")
 
 
-def check_count(name: str, value: object, least: int, *, optional: bool = False) -> Any:
+def check_integer(name: str, value: object, least: int, *, optional: bool = False) -> Any:
     """Return an integer argument as an int; None where that is allowed.
 
     Raises:
@@ -36,6 +42,30 @@ def check_count(name: str, value: object, least: int, *, optional: bool = False)
         wanted = f"an integer of at least {least}{' or None' if optional else ''}"
         raise UsageError(f"{name} must be {wanted}, not {value!r}")
     return int(value)
+
+
+def check_count(name: str, value: object, least: int, *, optional: bool = False) -> Any:
+    """Return a count as an int; None where that is allowed.
+
+    Raises:
+        UsageError: it is no integer, or not in the range of counts.
+    """
+    count = check_integer(name, value, least, optional=optional)
+    if count is not None and count >= _TOO_MANY:
+        raise UsageError(f"{name} must be below 2**31, not {count}")
+    return count
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return whether an argument is true.
+
+    Raises:
+        UsageError: it is neither, as an array of several values.
+    """
+    try:
+        return bool(value)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{name} must be True or False, not {value!r}") from error
 
 
 def check_axes(name: str, axes: Any) -> tuple[int, ...]:
@@ -56,7 +86,7 @@ def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
     Raises:
         UsageError: it is none of them.
     """
-    if value not in choices:
+    if not isinstance(value, str | None) or value not in choices:
         raise UsageError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
 
 

@@ -6,19 +6,19 @@ import warnings
 from collections.abc import Sequence
 
 from detloader.errors import BatchError, UsageError
-from detloader.hdf5.batches import Pipeline
-from detloader.hdf5.blocks import BlockRule, BlockTable
-from detloader.hdf5.cache import BlockCache
-from detloader.hdf5.files import SourceFile
-from detloader.hdf5.handles import Handles
-from detloader.hdf5.opening import h5py, naming, open_file
-from detloader.hdf5.placement import Placement
-from detloader.hdf5.reading import BlockReader
-from detloader.hdf5.records import Records
-from detloader.hdf5.resize import make_resize
-from detloader.hdf5.samples import SampleMaker
+from detloader.hdf5.delivery.batches import Pipeline
+from detloader.hdf5.files.discovery import SourceFile
+from detloader.hdf5.files.handles import Handles
+from detloader.hdf5.files.opening import h5py, naming, open_file
+from detloader.hdf5.files.validation import faults, refuse
+from detloader.hdf5.frames.blocks import BlockRule, BlockTable
+from detloader.hdf5.frames.cache import BlockCache
+from detloader.hdf5.frames.reading import BlockReader
+from detloader.hdf5.frames.records import Records
+from detloader.hdf5.images.placement import Placement
+from detloader.hdf5.images.resize import make_resize
+from detloader.hdf5.images.samples import SampleMaker
 from detloader.hdf5.settings import Settings
-from detloader.hdf5.validation import faults, refuse
 
 __all__ = ["build_pipeline"]
 

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
-from detloader.grain_iterators import grain
-from detloader.hdf5.arguments import Compatibility, Remainder, check_count, take_extras
-from detloader.hdf5.epochs import Epochs, Pass
-from detloader.hdf5.files import discover
+from detloader.grain.iterators import grain
+from detloader.hdf5.arguments import Compatibility, Remainder, check_integer, take_extras
+from detloader.hdf5.delivery.state import read_state
+from detloader.hdf5.delivery.stream import EpochIterator, Stream
+from detloader.hdf5.files.discovery import discover
+from detloader.hdf5.order.epochs import Epochs, Pass
 from detloader.hdf5.plan import Plan
 from detloader.hdf5.settings import Settings
-from detloader.hdf5.state import read_state
-from detloader.hdf5.stream import EpochIterator, Stream
 from detloader.hdf5.summary import summarize
 
 __all__ = ["Dataloader"]
@@ -224,7 +224,7 @@ class Dataloader:
         Raises:
             UsageError: the seed is no integer of 0 or more.
         """
-        self.epochs.reshuffle(check_count("seed", seed, 0, optional=True))
+        self.epochs.reshuffle(check_integer("seed", seed, 0, optional=True))
 
     def set_epoch(self, epoch: int) -> None:
         """Let the next iteration be a certain epoch, counted from 0.
@@ -232,7 +232,7 @@ class Dataloader:
         Raises:
             UsageError: the epoch is no integer of 0 or more.
         """
-        self.epochs.set_next(check_count("epoch", epoch, 0))
+        self.epochs.set_next(check_integer("epoch", epoch, 0))
 
     def summary(self) -> None:
         """Print how many samples there are, and how many in each folder."""

@@ -9,21 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from detloader.elements import Witnessing
 from detloader.errors import UsageError
 from detloader.findings import JsonValue
-from detloader.grain_iterators import grain
-from detloader.hdf5.batches import BatchMaker
+from detloader.grain.elements import Witnessing
+from detloader.grain.iterators import grain
 from detloader.hdf5.building import build_pipeline
-from detloader.hdf5.epochs import Pass
-from detloader.hdf5.files import Discovered
-from detloader.hdf5.finishing import Augmentation, Finisher
-from detloader.hdf5.order import SampleOrder, Shard
-from detloader.hdf5.read_ahead import Batches
+from detloader.hdf5.delivery.batches import BatchMaker
+from detloader.hdf5.delivery.finishing import Augmentation, Finisher
+from detloader.hdf5.delivery.read_ahead import Batches
+from detloader.hdf5.delivery.state import fingerprint_of
+from detloader.hdf5.delivery.stream import Stream
+from detloader.hdf5.delivery.tensors import tensor_converter
+from detloader.hdf5.files.discovery import Discovered
+from detloader.hdf5.order.epochs import Pass
+from detloader.hdf5.order.sample_order import SampleOrder, Shard
 from detloader.hdf5.settings import Settings
-from detloader.hdf5.state import fingerprint_of
-from detloader.hdf5.stream import Stream
-from detloader.hdf5.tensors import tensor_converter
 
 __all__ = ["Plan"]
 

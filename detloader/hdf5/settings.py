@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
@@ -16,8 +17,10 @@ from detloader.hdf5.arguments import (
     check_axes,
     check_choice,
     check_count,
+    check_flag,
+    check_integer,
 )
-from detloader.hdf5.ranges import Range, checked_ranges
+from detloader.hdf5.images.ranges import Range, checked_ranges
 
 __all__ = ["Settings"]
 
@@ -86,19 +89,13 @@ class Settings:
         values = dict(given)
         if not isinstance(values["key"], str) or not values["key"]:
             raise UsageError(f"key must name a dataset of the files, not {values['key']!r}")
-        for name in ("n_frames", "frame_index_stride", "num_shards"):
-            values[name] = check_count(name, values[name], 1)
-        for name in ("num_threads", "prefetch_buffer_size"):
-            values[name] = check_count(name, values[name], 0)
-        for name in ("batch_size", "limit_n_samples", "limit_n_frames", "dataset_repetitions"):
-            values[name] = check_count(name, values[name], 1, optional=True)
-        values["dataset_repetitions"] = values["dataset_repetitions"] or 1
-        for name in ("seed", "shard_index"):
-            values[name] = check_count(name, values[name], 0, optional=True)
+        values |= _counts(values)
         for name in ("initial_frame_axis", "frame_axis"):
             (values[name],) = check_axes(name, [values[name]])
         axes = values["additional_axes_iter"]
-        values["additional_axes_iter"] = check_axes("additional_axes_iter", axes or ())
+        values["additional_axes_iter"] = (
+            () if axes is None else check_axes("additional_axes_iter", axes)
+        )
         check_choice("shard_remainder", values["shard_remainder"], ("keep", "pad", "drop"))
         check_choice("compatibility", values["compatibility"], (None, "zea-0.1"))
         values["image_range"], values["normalization_range"] = checked_ranges(
@@ -109,7 +106,7 @@ class Settings:
             raise UsageError(f"augmentation must be callable, not {values['augmentation']!r}")
         for field in fields(cls):
             if field.type == "bool":
-                values[field.name] = bool(values[field.name])
+                values[field.name] = check_flag(field.name, values[field.name])
         return cls(**values)
 
     def described(self) -> dict[str, JsonValue]:
@@ -119,6 +116,23 @@ class Settings:
             for field in fields(self)
             if field.name not in _WITHOUT_EFFECT
         }
+
+
+def _counts(given: Mapping[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name in ("n_frames", "frame_index_stride", "num_shards"):
+        values[name] = check_count(name, given[name], 1)
+    for name in ("num_threads", "prefetch_buffer_size"):
+        values[name] = check_count(name, given[name], 0)
+    for name in ("batch_size", "dataset_repetitions"):
+        values[name] = check_count(name, given[name], 1, optional=True)
+    for name in ("limit_n_samples", "limit_n_frames"):
+        limit = check_integer(name, given[name], 1, optional=True)
+        values[name] = None if limit is None else min(limit, sys.maxsize)
+    values["dataset_repetitions"] = values["dataset_repetitions"] or 1
+    for name in ("seed", "shard_index"):
+        values[name] = check_integer(name, given[name], 0, optional=True)
+    return values
 
 
 def _shard_index(index: int | None, shards: int) -> int:

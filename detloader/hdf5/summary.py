@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from detloader.hdf5.files import SourceFile
+from detloader.hdf5.files.discovery import SourceFile
 
 __all__ = ["summarize"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import importlib.util
 import pkgutil
@@ -14,8 +13,9 @@ from types import ModuleType
 from typing import Protocol, cast
 
 from detloader.interception import frameworks
+from detloader.interception.changes import Changes
 
-__all__ = ["Framework", "install"]
+__all__ = ["Framework", "install", "undo"]
 
 
 class Framework(Protocol):
@@ -24,17 +24,25 @@ class Framework(Protocol):
     MODULE: str
     """Name of the framework's module that is changed."""
 
-    def install(self, module: ModuleType) -> None:
+    def install(self, module: ModuleType, changes: Changes) -> None:
         """Change it, right after it was imported."""
 
 
-@functools.cache
+_changes = Changes()
+
+
 def install() -> None:
-    """Change what is imported already, and wait for the rest; once is enough."""
+    """Change what is imported already, and wait for the rest."""
     waiting = {found.MODULE: found for found in _frameworks()}
     for name in [name for name in waiting if name in sys.modules]:
-        waiting.pop(name).install(sys.modules[name])
+        waiting.pop(name).install(sys.modules[name], _changes)
     sys.meta_path.insert(0, _Finder(waiting))
+
+
+def undo() -> None:
+    """Leave all as it was before `install`."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
+    _changes.undo()
 
 
 def _frameworks() -> list[Framework]:
@@ -79,4 +87,4 @@ class _ThenInstall(Loader):
         module.__loader__ = self._loader
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
-        self._found.install(module)
+        self._found.install(module, _changes)

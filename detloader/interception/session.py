@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, finalize, ref
 
+from detloader.interception import hooks
+from detloader.interception.changes import Changes
 from detloader.interception.places import place_of_caller
 from detloader.naming import name_of
 
@@ -36,7 +38,7 @@ _TWIN = "_detloader_twin"
 class Session:
     """A run, while the loaders that are iterated go to it."""
 
-    def __init__(self, run: Path, options: Mapping[str, Any]) -> None:
+    def __init__(self, run: str | Path, options: Mapping[str, Any]) -> None:
         """Name the folder, and what `record` is told for each loader."""
         self._run = run
         self._options = options
@@ -56,7 +58,7 @@ class Session:
         with without_recording():
             try:
                 return self._begin(loader, owner, _name(loader))
-            except DetloaderError as error:
+            except (DetloaderError, ImportError) as error:
                 _log.warning("not recorded: %s", error)
                 return None
 
@@ -101,25 +103,33 @@ _thread = _Thread()
 
 def begin_session(session: Session) -> None:
     """Let loaders that are iterated from here on go to a session; the innermost one has them."""
+    if not _sessions:
+        hooks.install()
     _sessions.append(session)
 
 
 def end_session(session: Session) -> None:
     """Let them no longer, and seal what was recorded."""
     _sessions.remove(session)
-    session.end()
+    try:
+        session.end()
+    finally:
+        if not _sessions:
+            hooks.undo()
 
 
-def note_places(kind: Any) -> None:
+def note_places(kind: Any, changes: Changes) -> None:
     """Let the objects of a class, a framework's own, remember where they were made."""
-    init = kind.__init__
 
-    @functools.wraps(init)
-    def initialise(loader: Any, *arguments: Any, **options: Any) -> None:
-        init(loader, *arguments, **options)
-        _note_place(loader)
+    def wrapped(init: Any) -> Any:
+        @functools.wraps(init)
+        def initialise(loader: Any, *arguments: Any, **options: Any) -> None:
+            init(loader, *arguments, **options)
+            _note_place(loader)
 
-    kind.__init__ = initialise
+        return initialise
+
+    changes.replace(kind, "__init__", wrapped)
 
 
 def _note_place(loader: object) -> None:
@@ -145,10 +155,26 @@ def twin_of(loader: Any) -> Any | None:
     if session is None:
         return None
     known = vars(loader).get(_TWIN)
-    if known is None or known[0] is not session:
-        known = session, session.record(loader)
+    if known is None or not known.stands_for(loader, session):
+        known = _Twin(session.record(loader), loader, session)
         setattr(loader, _TWIN, known)
-    return known[1]
+    return known.twin
+
+
+class _Twin:
+    """What is iterated in one loader's place in one session; a copy of the loader has none."""
+
+    def __init__(self, twin: Any = None, loader: Any = None, session: Any = None) -> None:
+        self.twin = twin
+        self._loader = loader if loader is None else ref(loader)
+        self._session = session
+
+    def stands_for(self, loader: object, session: Session) -> bool:
+        known = self._loader and self._loader()
+        return known is loader and self._session is session
+
+    def __reduce__(self) -> tuple[type[_Twin], tuple[()]]:
+        return _Twin, ()
 
 
 def adopt(loader: Any) -> None:

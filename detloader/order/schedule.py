@@ -12,10 +12,11 @@ import math
 import random
 import struct
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeVar
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from detloader.errors import UsageError
 
@@ -52,13 +53,15 @@ def random_id_generator(
         An endless iterator; with no IDs its first `next` raises IndexError.
 
     Raises:
-        UsageError: the weights are not as said, or both `rng` and `seed` are given. Raised
-            by this call, not by the first `next` as in the published generator.
+        UsageError: IDs or weights are not as said, `rng` draws nothing, or `seed` is no
+            integer or given beside it. Raised by this call, not by the first `next` as in
+            the published generator.
     """
+    _check_ids(ids)
     rng = _chosen(rng, seed)
     if weights is None:
-        return _uniform_draws(ids, rng)
-    return _weighted_draws(ids, _cumulative(weights, len(ids)), rng)
+        return _uniform_draws(ids, _method(rng, "choice"))
+    return _weighted_draws(ids, _cumulative(weights, len(ids)), _method(rng, "choices"))
 
 
 def uniform_id_generator(
@@ -83,25 +86,44 @@ def uniform_id_generator(
             calls its generator for each pass repeats its order, where one `rng` goes on.
 
     Raises:
-        UsageError: both `rng` and `seed` are given.
+        UsageError: the IDs are no list, `rng` shuffles nothing, or `seed` is no integer or
+            given beside it.
     """
+    _check_ids(ids)
     # Or the same seed would give another order to whoever passes the list a second time.
     own = ids if seed is None else list(ids)
-    return _cycles(own, _chosen(rng, seed), repeat=repeat, shuffle=shuffle)
+    reorder = _method(_chosen(rng, seed), "shuffle")
+    return _cycles(own, reorder, repeat=repeat, shuffle=shuffle)
 
 
-def _chosen(rng: random.Random | None, seed: int | None) -> random.Random | None:
+def _check_ids(ids: object) -> None:
+    # A mapping can be indexed, too, but not by place.
+    has_places = hasattr(ids, "__len__") and hasattr(ids, "__getitem__")
+    if not has_places or isinstance(ids, Mapping):
+        raise UsageError(f"ids is a {type(ids).__name__}; give a list")
+
+
+def _chosen(rng: random.Random | None, seed: object) -> random.Random | None:
     if seed is None:
         return rng
     if rng is not None:
         raise UsageError("give rng or seed, not both: seed stands for a generator of its own")
-    return random.Random(seed)  # noqa: S311 - an order, not a secret
+    if isinstance(seed, bool) or not isinstance(seed, Integral):
+        raise UsageError(f"seed is {seed!r}; give an integer")
+    return random.Random(int(seed))  # noqa: S311 - an order, not a secret
+
+
+def _method(rng: object, name: str) -> Callable[..., Any]:
+    """Return what is called for each draw; of the global generator, where there is no other."""
+    method: Callable[..., Any] | None = getattr(random if rng is None else rng, name, None)
+    if method is None:
+        raise UsageError(f"rng is {rng!r}, which has no {name}; give a random.Random, or a seed")
+    return method
 
 
 def _cycles(
-    ids: MutableSequence[T], rng: random.Random | None, *, repeat: bool, shuffle: bool
+    ids: MutableSequence[T], reorder: Callable[..., Any], *, repeat: bool, shuffle: bool
 ) -> Iterator[T]:
-    reorder = random.shuffle if rng is None else rng.shuffle
     while True:
         if shuffle:
             reorder(ids)
@@ -141,17 +163,15 @@ def _as_numbers(weights: object) -> list[float]:
         raise UsageError(f"weights must be numbers: {error}") from error
 
 
-def _uniform_draws(ids: Sequence[T], rng: random.Random | None) -> Iterator[T]:
-    choose = random.choice if rng is None else rng.choice
+def _uniform_draws(ids: Sequence[T], choose: Callable[..., T]) -> Iterator[T]:
     while True:
         yield choose(ids)
 
 
 def _weighted_draws(
-    ids: Sequence[T], cumulative: list[float], rng: random.Random | None
+    ids: Sequence[T], cumulative: list[float], choose: Callable[..., list[T]]
 ) -> Iterator[T]:
     # One `random()` a draw, bisected to the right: an ID that adds nothing to the
     # sum before it is never hit.
-    choose = random.choices if rng is None else rng.choices
     while True:
         yield choose(ids, cum_weights=cumulative)[0]

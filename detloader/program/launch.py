@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from detloader.errors import RunExistsError, UsageError
+from detloader.manifest.folders import find_ranks
+from detloader.manifest.layout import is_remote, whole_address
 
 __all__ = ["OPTIONS", "PROCESS", "RUN", "STARTUP", "launch"]
 
@@ -35,21 +37,27 @@ def launch(run: str, program: Sequence[str], options: Mapping[str, object]) -> N
         RunExistsError: there is something in the folder.
         UsageError: there is no such command.
     """
-    target = Path(run).absolute()
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+    if _is_taken(run):
         raise RunExistsError(f"{run} exists: record into another folder, or remove it first")
     command = shutil.which(program[0])
     if command is None:
         message = f"{program[0]} is no command and no factory: write MODULE:FACTORY, or a program"
         raise UsageError(message)
-    os.execvpe(command, list(program), _environment(target, options))  # noqa: S606 - what was asked for
+    os.execvpe(command, list(program), _environment(whole_address(run), options))  # noqa: S606 - what was asked for
 
 
-def _environment(run: Path, options: Mapping[str, object]) -> dict[str, str]:
+def _is_taken(run: str) -> bool:
+    if is_remote(run):
+        return any(True for _ in find_ranks(run))
+    target = Path(run)
+    return target.exists() and (not target.is_dir() or any(target.iterdir()))
+
+
+def _environment(run: str, options: Mapping[str, object]) -> dict[str, str]:
     environment = dict(os.environ)
     paths = [str(STARTUP), *filter(None, [environment.get("PYTHONPATH")])]
     environment["PYTHONPATH"] = os.pathsep.join(paths)
-    environment[RUN] = str(run)
+    environment[RUN] = run
     environment[OPTIONS] = json.dumps(options)
     # The process keeps its number when it becomes the program.
     environment[PROCESS] = str(os.getpid())

@@ -6,10 +6,9 @@ import atexit
 import json
 import os
 import sys
-from pathlib import Path
 
-from detloader.interception import hooks
 from detloader.interception.session import Session, begin_session
+from detloader.manifest.folders import find_ranks
 from detloader.program.launch import OPTIONS, PROCESS, RUN
 
 __all__ = ["begin"]
@@ -19,13 +18,12 @@ def begin() -> None:
     """Record what this process iterates, until it ends."""
     if RUN not in os.environ:
         return
-    begin_session(Session(Path(os.environ[RUN]), json.loads(os.environ[OPTIONS])))
-    hooks.install()
+    begin_session(Session(os.environ[RUN], json.loads(os.environ[OPTIONS])))
     if os.environ.get(PROCESS) == str(os.getpid()):
         atexit.register(_say_if_nothing_was_recorded)
 
 
 def _say_if_nothing_was_recorded() -> None:
-    run = Path(os.environ[RUN])
-    if not any(run.glob("*/rank-*/manifest.json")):
+    run = os.environ[RUN]
+    if not any(True for _ in find_ranks(run)):
         sys.stderr.write(f"detloader: {run} has no rows, for the program iterated no loader\n")

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from detloader.elements import Witness
-from detloader.plan import Plan
+from detloader.grain.elements import Witness
+from detloader.grain.plan import Plan
 from detloader.randomness import digest_draws, stream_key
 
 __all__ = ["MARK", "UNKNOWN", "Attribution", "Column", "Mark", "PlanAttribution"]

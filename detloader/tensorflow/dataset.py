@@ -32,6 +32,7 @@ def to_tf_dataset(dataset: Iterable[Any], output_signature: Any) -> tf.data.Data
 
     Raises:
         MissingExtraError: TensorFlow is not installed.
+        UsageError: the signature is none, or the dataset cannot be iterated.
         LoaderError: while iterating, the dataset failed, or an element does not match the
             signature. Every further `next()` raises it again.
     """

@@ -7,12 +7,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from detloader.elements import Witnessing
 from detloader.errors import DetloaderError, LoaderError
-from detloader.plan import Plan
+from detloader.grain.elements import Witnessing
+from detloader.grain.plan import Plan
+from detloader.grain.source import check_iterable
 from detloader.tensorflow.attributed import AttributedDataset
 from detloader.tensorflow.attribution import MARK, UNKNOWN, Attribution, PlanAttribution
-from detloader.tensorflow.forms import Form, MismatchError
+from detloader.tensorflow.forms import Form, MismatchError, check_spec
 from detloader.tensorflow.from_python import MARK_SPEC, dataset_of
 from detloader.tensorflow.passes import on_one_line
 
@@ -20,7 +21,13 @@ __all__ = ["dataset_of_elements"]
 
 
 def dataset_of_elements(loader: Any, spec: Any) -> tf.data.Dataset:
-    """Return a dataset of a loader's elements, with marks where it is one of `to_grain`."""
+    """Return a dataset of a loader's elements, with marks where it is one of `to_grain`.
+
+    Raises:
+        UsageError: the specification is none, or the loader cannot be iterated.
+    """
+    check_spec("output_signature", spec)
+    check_iterable(loader)
     plan = getattr(loader, "plan", None)
     # A recorded stream has a plan, too, but its witness is spoken for.
     if isinstance(plan, Plan) and hasattr(loader, "witnessed"):

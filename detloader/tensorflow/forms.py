@@ -10,14 +10,34 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from detloader.errors import BatchError
+from detloader.errors import BatchError, UsageError
 
-__all__ = ["Batch", "Form", "MismatchError"]
+__all__ = ["Batch", "Form", "MismatchError", "check_spec"]
 
 Flatten: TypeAlias = Callable[[Any, list[Any]], None]
 
 _LARGEST = 1 << 26
 """Bytes that are set aside for a batch before its samples are there."""
+
+
+def check_spec(name: str, spec: object) -> None:
+    """Refuse what specifies no element.
+
+    Args:
+        name: of the argument.
+        spec: what it was given.
+
+    Raises:
+        UsageError: it has no leaf, or one that is no specification of TensorFlow's.
+    """
+    leaves = tf.nest.flatten(spec)
+    wrong = [leaf for leaf in leaves if not isinstance(leaf, tf.TypeSpec)]
+    if wrong or not leaves:
+        found = repr(wrong[0]) if wrong else "nothing"
+        raise UsageError(
+            f"{name} must be a structure of tf.TensorSpec, such as tf.TensorSpec((), tf.float32); "
+            f"it holds {found}"
+        )
 
 
 class MismatchError(ValueError):

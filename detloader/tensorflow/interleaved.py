@@ -65,9 +65,9 @@ def create_interleaved_dataset_from_generator(  # noqa: PLR0917 - the published 
 
     Raises:
         MissingExtraError: TensorFlow is not installed.
-        UsageError: an argument is out of range; weights do not match the IDs; or, in finite
-            mode, the ID generator never ends, which a generator of one's own shows when it
-            gives an ID of its part again after all the others.
+        UsageError: an argument is out of range or of the wrong kind; weights do not match
+            the IDs; or, in finite mode, the ID generator never ends, which a generator of
+            one's own shows when it gives an ID of its part again after all the others.
         SampleError: while iterating, the reader, the ID generator or preprocess failed, or a
             sample does not match `spec`. The message names the ID, and every further
             `next()` raises it again. Where TensorFlow iterates by itself, as in Keras's
@@ -75,6 +75,11 @@ def create_interleaved_dataset_from_generator(  # noqa: PLR0917 - the published 
     """
     require("tensorflow", extra="tensorflow")
     _check_workers(num_workers)
+    if not isinstance(ids, Iterable):
+        raise UsageError(f"ids is a {type(ids).__name__}; give a list of record IDs")
+    for name, given in (("data_generator", data_generator), ("id_generator", id_generator)):
+        if not callable(given):
+            raise UsageError(f"{name} is {given!r}; give a function")
     schedule = Schedule(
         data_generator=data_generator,
         id_generator=id_generator,

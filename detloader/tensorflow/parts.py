@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from detloader.tensorflow.attributed import AttributedDataset
+from detloader.tensorflow.forms import check_spec
 from detloader.tensorflow.from_python import Reading
 from detloader.tensorflow.ledger import Ledger
 from detloader.tensorflow.schedule import Schedule
@@ -16,7 +17,12 @@ __all__ = ["dataset_of_schedule"]
 
 
 def dataset_of_schedule(schedule: Schedule, spec: Any) -> AttributedDataset:
-    """Return the dataset of a schedule's samples, which keep their IDs."""
+    """Return the dataset of a schedule's samples, which keep their IDs.
+
+    Raises:
+        UsageError: the specification is none.
+    """
+    check_spec("spec", spec)
     parts = range(len(schedule.parts))
     ledger = Ledger(schedule)
     if schedule.mode is StreamMode.GLOBAL or schedule.deterministic or not parts:

@@ -33,6 +33,7 @@ def to_torch_loader(dataset: Iterable[Any]) -> DataLoader[Any]:
 
     Raises:
         MissingExtraError: Torch is not installed.
+        UsageError: the dataset cannot be iterated.
     """
     require("torch", extra="torch")
     from detloader.torch.batches import loader_of

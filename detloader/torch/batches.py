@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, IterableDataset
 
-from detloader.plan import Plan
+from detloader.grain.plan import Plan
+from detloader.grain.source import check_iterable
 
 __all__ = ["Batches", "loader_of"]
 
@@ -33,7 +34,12 @@ class Batches(IterableDataset[Any]):
 
 
 def loader_of(dataset: Iterable[Any]) -> DataLoader[Any]:
-    """Return a loader of the dataset's elements, as tensors."""
+    """Return a loader of the dataset's elements, as tensors.
+
+    Raises:
+        UsageError: it cannot be iterated.
+    """
+    check_iterable(dataset)
     convert = _share_arrays if _gives_own_arrays(dataset) else _copy_arrays
     return DataLoader(Batches(dataset), batch_size=None, collate_fn=convert)
 

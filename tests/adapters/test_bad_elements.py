@@ -9,8 +9,11 @@ import datasets
 import grain
 import numpy as np
 import pytest
+import torch
+from torch.utils.data import DataLoader
 
-from detloader import open_run, record
+from detloader import audit, open_run, record
+from detloader.findings import Verdict
 from tests.support.plain_loaders import dying
 
 ELEMENTS: dict[str, list[Any]] = {
@@ -67,6 +70,47 @@ def test_a_grain_source_may_hold_anything(name: str, tmp_path: Path) -> None:
     assert all(one is other for one, other in zip(elements, kept, strict=True))
     assert stream.complete
     assert stream.rows == len(kept)
+
+
+def test_tensors_that_are_no_arrays_by_themselves_are_digested_as_those_that_are(
+    tmp_path: Path,
+) -> None:
+    numbers = torch.arange(6.0).reshape(2, 3)
+    kinds = [numbers, numbers.clone().requires_grad_(), numbers.numpy()]
+    for kind, batch in enumerate(kinds):
+        deliver([{"x": batch}], tmp_path / f"{kind}", batched=True)
+
+    assert audit(*(tmp_path / f"{kind}" for kind in range(3))).verdict is Verdict.IDENTICAL
+
+
+@pytest.mark.parametrize("batched", [True, False])
+def test_bfloat16_is_digested_and_its_numbers_are_told_apart(tmp_path: Path, batched: bool) -> None:
+    numbers = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.bfloat16)
+    _, stream = deliver([numbers, numbers + 1], tmp_path / "run", batched=batched)
+
+    assert stream.table()["content"].null_count == 0
+    assert len({*stream.table()["content"].to_pylist()}) == (4 if batched else 2)
+
+
+def test_ids_may_be_tensors_with_a_gradient(tmp_path: Path) -> None:
+    batch = {"id": torch.tensor([3, 4]), "x": torch.ones(2, 1, requires_grad=True)}
+    _, stream = deliver([batch], tmp_path / "run", ids="id", batched=True)
+
+    assert stream.table()["record"].to_pylist() == [3, 4]
+    assert stream.table()["content"].null_count == 0
+
+
+def test_tensors_without_values_are_recorded_by_their_ids_alone(tmp_path: Path) -> None:
+    # Of the device "meta", which every build of Torch has, and which has no memory.
+    hollow = [torch.ones(3, device="meta") for _ in range(2)]
+    _, lost = deliver(hollow, tmp_path / "lost")
+    _, named = deliver(hollow, tmp_path / "named", ids=lambda _: 7)
+    _, loaded = deliver(DataLoader(hollow), tmp_path / "loaded")  # type: ignore[arg-type]
+
+    assert (lost.rows, lost.lost) == (0, 2)
+    assert (named.rows, "content" in named.columns) == (2, False)
+    assert loaded.table()["record"].to_pylist() == [0, 1]
+    assert loaded.table()["content"].null_count == 2
 
 
 def test_ragged_columns_of_a_dataset_are_read_row_by_row(tmp_path: Path) -> None:

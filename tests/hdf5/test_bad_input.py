@@ -18,6 +18,7 @@ from detloader.errors import (
     DetloaderError,
     FileError,
     FormatError,
+    LoaderError,
     MissingFileError,
     MissingKeyError,
     UsageError,
@@ -317,6 +318,22 @@ def test_a_file_error_comes_whole_from_a_worker_process(tmp_path: Path) -> None:
         ({"image_size": (1, 1), "resize_type": "nearest"}, "resize_type is 'nearest'"),
         ({"shard_remainder": "even"}, "shard_remainder must be one of 'keep', 'pad', 'drop'"),
         ({"compatibility": "zea-0.2"}, "compatibility must be one of None, 'zea-0.1'"),
+        *[
+            ({name: 2**31}, f"{name} must be below 2\\*\\*31, not 2147483648")
+            for name in ("batch_size", "n_frames", "frame_index_stride", "dataset_repetitions")
+        ],
+        *[
+            ({name: np.array([1, 2])}, f"{name} must be True or False")
+            for name in ("shuffle", "cache", "prefetch", "validate", "convert_to_tensor")
+        ],
+        *[
+            ({"image_size": (1, 1), name: np.array(2)}, name)
+            for name in ("image_size", "resize_axes", "resize_type", "resize_kwargs")
+        ],
+        ({"image_range": np.array(2)}, "image_range is array"),
+        ({"image_range": (0, 9), "normalization_range": np.array(2)}, "normalization_range is"),
+        ({"additional_axes_iter": np.array(1)}, "additional_axes_iter must be given as integers"),
+        ({"compatibility": np.array([1, 2])}, "compatibility must be one of"),
         ({"directory_splits": [0.5, 0.5]}, "2 directory_splits for 1 paths"),
         ({"directory_splits": [1.5]}, "must lie between 0 and 1"),
         ({"directory_splits": 0.1}, "leave no file"),
@@ -327,6 +344,30 @@ def test_an_argument_that_makes_no_sense_is_refused_by_name(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         load(folder, **arguments)
+
+
+def test_a_limit_beyond_all_there_is_limits_nothing(folder: Path) -> None:
+    for limit in (10**9, sys.maxsize, 10**30):
+        loader = load(folder, limit_n_samples=limit, limit_n_frames=limit)
+        assert sum(len(batch) for batch in loader) == 6
+
+
+def test_an_augmentation_that_fails_names_its_batch_and_fails_again(folder: Path) -> None:
+    def fail_at_the_second(batch: Any, rng: Any) -> Any:
+        if len(batch) < 4:
+            raise StopIteration("no\nmore")
+        return batch
+
+    batches = iter(load(folder, augmentation=fail_at_the_second))
+    assert len(next(batches)) == 4
+    for _ in range(2):
+        with pytest.raises(LoaderError, match=r"failed on batch 1: StopIteration: no more$"):
+            next(batches)
+
+
+def test_an_augmentation_returns_images(folder: Path) -> None:
+    with pytest.raises(LoaderError, match="returned None for batch 0: return images"):
+        next(iter(load(folder, augmentation=lambda batch: None)))
 
 
 def test_numbers_of_numpy_are_integers(folder: Path) -> None:

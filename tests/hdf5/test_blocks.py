@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from detloader.errors import UsageError
-from detloader.hdf5.blocks import BlockRule, BlockTable
+from detloader.hdf5.frames.blocks import BlockRule, BlockTable
 from tests.support.hdf5_files import load, numbered, write, write_file
 
 

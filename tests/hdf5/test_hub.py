@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from detloader.errors import UsageError
-from detloader.hdf5.hub import fetch_snapshot
+from detloader.hdf5.files.hub import fetch_snapshot
 from tests.support.hub_stand_in import Hub, Repository, serving
 
 # huggingface_hub reads its settings when it is imported, so they need a process of their own.
 FETCH = """
 import json, sys
 from detloader.errors import DetloaderError
-from detloader.hdf5.hub import fetch_snapshot
+from detloader.hdf5.files.hub import fetch_snapshot
 for line in sys.stdin:
     try:
         found = fetch_snapshot(*json.loads(line))

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detloader.hdf5.arguments import Compatibility, Remainder
-from detloader.hdf5.epochs import Epochs, epoch_seed
-from detloader.hdf5.order import SampleOrder, Shard
+from detloader.hdf5.order.epochs import Epochs, epoch_seed
+from detloader.hdf5.order.sample_order import SampleOrder, Shard
 from tests.support.hdf5_files import first_values, load, numbered, write, write_file
 
 PUBLISHED = json.loads((Path(__file__).parent / "published" / "order.json").read_text())
@@ -126,6 +126,21 @@ def test_the_seed_of_an_epoch_is_a_draw_of_the_generator_that_the_seed_makes() -
         drawn = [int(rng.integers(0, 2**31)) for _ in range(50)]
 
         assert [epoch_seed(seed, number) for number in range(50)] == drawn
+
+
+@given(st.integers(0, 2**70), st.integers(0, 3000))
+def test_the_seed_of_any_epoch_is_what_drawing_all_before_it_comes_to(
+    seed: int, number: int
+) -> None:
+    drawn = np.random.default_rng(seed).integers(0, 2**31, number + 1)
+
+    assert epoch_seed(seed, number) == drawn[-1]
+
+
+def test_the_seed_of_a_late_epoch_is_known() -> None:
+    # The hundred-millionth draw, and one that nobody could draw.
+    assert epoch_seed(5, 10**8) == 265638225
+    assert epoch_seed(5, 2**64 + 1) == epoch_seed(5, 2**64 + 1)
 
 
 @settings(max_examples=25)

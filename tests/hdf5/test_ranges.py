@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from detloader.errors import LoaderError, RangeError, UsageError
-from detloader.hdf5.ranges import assert_in_range, checked_ranges, clip, normalize
+from detloader.hdf5.images.ranges import assert_in_range, checked_ranges, clip, normalize
 from tests.support import published_images
 from tests.support.published_images import Normalized
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from detloader.hdf5.readers import Readers
-from detloader.hdf5.turns import Turn
+from detloader.hdf5.delivery.readers import Readers
+from detloader.hdf5.files.turns import Turn
 from tests.support.hdf5_files import write
 
 

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from detloader.errors import UsageError
-from detloader.hdf5.resize import Resize, make_resize
+from detloader.hdf5.images.resize import Resize, make_resize
 from tests.support import published_images
 from tests.support.published_images import Resized
 

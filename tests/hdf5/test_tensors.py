@@ -13,11 +13,14 @@ import numpy as np
 import pytest
 
 from detloader.errors import MissingExtraError, UsageError
-from detloader.hdf5.tensors import TensorConverter, tensor_converter
+from detloader.hdf5.delivery.tensors import TensorConverter, tensor_converter
 
 BATCH = np.arange(6, dtype=np.float32).reshape(1, 2, 3)
 
-CHOOSE = "from detloader.hdf5.tensors import tensor_converter; print(tensor_converter().framework)"
+CHOOSE = (
+    "from detloader.hdf5.delivery.tensors import tensor_converter; "
+    "print(tensor_converter().framework)"
+)
 
 
 def printed(program: str, **variables: str) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from detloader.errors import DetloaderError, FormatError
-from detloader.hdf5.validation import faults, refuse
+from detloader.hdf5.files.validation import faults, refuse
 
 
 def faults_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +132,42 @@ def test_the_innermost_block_has_what_is_iterated_in_it(tmp_path: Path) -> None:
 
     assert set(open_run(tmp_path / "inner").streams) == {"a"}
     assert set(open_run(tmp_path / "outer").streams) == {"b"}
+
+
+def test_frameworks_are_afterwards_what_they_were(tmp_path: Path) -> None:
+    kinds = [DataLoader, tf.data.Dataset, grain.MapDataset, type(to_grain([1]))]
+    kinds += [base for kind in kinds for base in kind.__mro__]
+    finders = [*sys.meta_path]
+    before = [dict(vars(kind)) for kind in kinds]
+    with record_all(tmp_path / "outer"):
+        with record_all(tmp_path / "inner"):
+            fit(name(loader(), "a"))
+        during = [dict(vars(kind)) for kind in kinds]
+        fit(name(loader(), "b"))
+
+    assert [dict(vars(kind)) for kind in kinds] == before != during
+    assert sys.meta_path == finders
+
+
+def test_a_change_that_somebody_made_since_then_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mine(loader: Any) -> Any:
+        return iter([])
+
+    monkeypatch.setattr(DataLoader, "__iter__", DataLoader.__iter__)  # what is put back at the end
+    with record_all(tmp_path / "run"):
+        monkeypatch.setattr(DataLoader, "__iter__", mine)
+
+    assert vars(DataLoader)["__iter__"] is mine
+
+
+def test_a_dataset_that_is_being_recorded_can_be_sent_elsewhere(tmp_path: Path) -> None:
+    numbers = grain.MapDataset.range(4)
+    with record_all(tmp_path / "run"):
+        fit(numbers)
+        copies = [copy.copy(numbers), pickle.loads(pickle.dumps(numbers))]  # noqa: S301
+        workers = numbers.to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(num_workers=1))
+        assert [*workers] == [0, 1, 2, 3]
+
+    assert [[*one] for one in copies] == [[0, 1, 2, 3]] * 2

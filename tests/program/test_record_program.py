@@ -15,6 +15,7 @@ import pytest
 from detloader import audit, open_run
 from detloader.findings import Verdict
 from detloader.manifest.verify import verify_run
+from tests.support.hdf5_files import write as write_files
 
 HEAD = """
     import sys, torch
@@ -302,3 +303,28 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
 
     assert (result.returncode, result.stdout) == (2, "")
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["mine"]
+
+
+def test_a_program_that_reads_hdf5_files_is_recorded(tmp_path: Path) -> None:
+    write_files(tmp_path / "files", 7, 6)
+    program = write_program(
+        tmp_path,
+        """
+        loader = Dataloader("files", seed=0, convert_to_tensor=False)
+        stream = loader.to_iter_dataset()
+        if __name__ == "__main__":
+            print(*(len(batch) for batch in loader))
+            options = grain.MultiprocessingOptions(num_workers=2)
+            print(*(len(batch) for batch in stream.mp_prefetch(options)))
+        """,
+        head="import grain\nfrom detloader import Dataloader",
+    )
+    done = record_program(tmp_path, sys.executable, program)
+
+    assert done.stdout.splitlines() == ["13", "13"]
+    assert done.returncode == 0, done.stderr
+    run = verify_run(tmp_path / "run")
+    assert {name: run.streams[name].rows for name in run.streams} == {
+        "train.py:3": 13,
+        "train.py:8": 13,
+    }

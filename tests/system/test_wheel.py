@@ -70,8 +70,11 @@ def test_an_installed_wheel_runs_the_demo_away_from_the_checkout(
 @pytest.mark.parametrize(
     ("extra", "use"),
     [
-        ("hub", "from detloader.hdf5.hub import fetch_snapshot as use; use('hf://lab/echoes')"),
-        ("hdf5", "from detloader.hdf5.resize import make_resize as use; use((5, 6))"),
+        (
+            "hub",
+            "from detloader.hdf5.files.hub import fetch_snapshot as use; use('hf://lab/echoes')",
+        ),
+        ("hdf5", "from detloader.hdf5.images.resize import make_resize as use; use((5, 6))"),
         ("hdf5", "from detloader import Dataloader as use; use('.')"),
         ("tensorflow", "from detloader import to_tf_dataset as use; use([], None)"),
         ("torch", "from detloader import to_torch_loader as use; use([])"),

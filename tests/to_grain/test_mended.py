@@ -18,7 +18,7 @@ import pytest
 
 from detloader import to_grain
 from detloader.errors import BatchError, SampleError
-from detloader.source import Transform
+from detloader.grain.source import Transform
 from tests.support import transforms
 from tests.support.trees import assert_all_equal, assert_equal
 

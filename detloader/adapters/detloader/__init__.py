@@ -10,9 +10,10 @@ import pyarrow as pa
 from detloader.adapters.detloader import grain_stream
 from detloader.adapters.detloader.grain_stream import RecordedStream
 from detloader.adapters.request import Request
+from detloader.grain.alone import Alone
 from detloader.manifest.rounding import EXACT, Digester
 
-__all__ = ["RecordedStream", "rank_of", "remake", "suits", "wrap"]
+__all__ = ["RecordedStream", "alone", "rank_of", "remake", "suits", "wrap"]
 
 
 def suits(loader: object) -> bool:
@@ -48,6 +49,24 @@ def remake(loader: Any, start: int, stop: int, digester: Digester = EXACT) -> pa
     from detloader.adapters.detloader import hdf5
 
     return hdf5.remake(loader, start, stop, digester)
+
+
+def alone(loader: Any, position: int, digester: Digester = EXACT) -> Alone:
+    """Make one row of the first iteration again, and say what was drawn for it.
+
+    Args:
+        loader: one of ours; of a Dataloader that was iterated, the last epoch is meant.
+        position: of the row, in the order of delivery.
+        digester: what digests content.
+
+    Raises:
+        UsageError: there is no such row.
+    """
+    if grain_stream.suits(loader):
+        return grain_stream.alone(loader, position, digester)
+    from detloader.adapters.detloader import hdf5_alone
+
+    return hdf5_alone.alone(loader, position, digester)
 
 
 def _reads_hdf5(loader: object) -> bool:

@@ -17,17 +17,18 @@ from numpy.typing import NDArray
 from detloader.adapters.digests import digest_column
 from detloader.adapters.ids import id_array
 from detloader.adapters.request import Request
-from detloader.elements import Witnessing
-from detloader.fused import BatchStream
-from detloader.grain_iterators import PassingIterator
+from detloader.grain.alone import Alone
+from detloader.grain.elements import Witnessing
+from detloader.grain.iterators import PassingIterator
+from detloader.grain.plan import Plan
+from detloader.grain.stream import BatchStream
 from detloader.manifest.rounding import EXACT, Digester
 from detloader.manifest.schema import Level
 from detloader.order.permutation import pass_seed
-from detloader.plan import Plan
 from detloader.randomness import digest_draws, stream_key
 from detloader.recorder import Recorder, Sealing
 
-__all__ = ["RecordedStream", "remake", "suits", "wrap"]
+__all__ = ["RecordedStream", "alone", "remake", "suits", "wrap"]
 
 
 def suits(loader: object) -> bool:
@@ -82,6 +83,12 @@ def remake(loader: BatchStream, start: int, stop: int, digester: Digester = EXAC
         chunks.append(_Delivered(at, count, indices, taken, content, 0, resumed=False))
     rows = _Rows(plan, None, full=True).encode(chunks)
     return rows.slice(start - first * size, stop - start)
+
+
+def alone(loader: BatchStream, position: int, digester: Digester = EXACT) -> Alone:
+    """Make the record of one row of a stream again; its iterations are alike."""
+    total = loader.plan.order.total
+    return loader.alone(position if total is None else position % total, digester)
 
 
 class _Delivered(NamedTuple):

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from detloader.adapters.detloader.hdf5_rows import Delivered, RowMaker
 from detloader.adapters.request import Request
-from detloader.elements import Witnessing
 from detloader.errors import UsageError
-from detloader.grain_iterators import PassingIterator
-from detloader.hdf5.epochs import Pass
-from detloader.hdf5.finishing import Witness
+from detloader.grain.elements import Witnessing
+from detloader.grain.iterators import PassingIterator
+from detloader.hdf5.delivery.finishing import Witness
+from detloader.hdf5.delivery.stream import Stream
 from detloader.hdf5.loader import Dataloader
+from detloader.hdf5.order.epochs import Pass
 from detloader.hdf5.plan import Plan
-from detloader.hdf5.stream import Stream
 from detloader.manifest.rounding import EXACT, Digester
 from detloader.manifest.schema import Level
 from detloader.recorder import Recorder, Sealing

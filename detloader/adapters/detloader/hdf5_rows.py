@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from detloader.adapters.digests import digest_column
 from detloader.adapters.ids import id_array
-from detloader.hdf5.draws import Purpose
-from detloader.hdf5.finishing import Witness
+from detloader.generators.folding import fold_draws
+from detloader.hdf5.delivery.finishing import Witness
+from detloader.hdf5.order.draws import Purpose
 from detloader.hdf5.plan import Plan
 from detloader.randomness import digest_draws, stream_key
 
@@ -82,7 +83,7 @@ class RowMaker:
     def _record(self, index: NDArray[np.int64]) -> pa.Array[Any]:
         if self._ids is not None:
             return self._ids.take(index)
-        return pa.array(self._plan.pipeline.records.ids(index), pa.string())
+        return self._plan.pipeline.records.ids(index)
 
     def _digests(self, chunks: Sequence[Delivered]) -> dict[str, Any]:
         content = [chunk.witness.content for chunk in chunks]
@@ -95,6 +96,8 @@ class RowMaker:
     def _draws(self, witness: Witness) -> pa.Array[Any]:
         """Digest what was drawn for each sample; what its batch drew is part of it."""
         taken, positions = witness.batch.taken, witness.batch.span.positions
+        if not witness.drawn and not taken.any():
+            return pa.nulls(len(taken), pa.uint64())
         digests = np.zeros(len(taken), np.uint64)
         maker = self._plan.maker(witness.pass_)
         if taken.any():
@@ -102,7 +105,6 @@ class RowMaker:
             digests = np.where(taken > 0, digest_draws(key, positions, taken), digests)
         if witness.drawn:
             key = stream_key(maker.draw_seed(Purpose.AUGMENTATION))
-            digests = digests ^ digest_draws(
-                key, positions[:1], np.array([witness.drawn], np.uint32)
-            )
+            drawn = np.array([witness.drawn], np.uint32)
+            digests = fold_draws(digests, digest_draws(key, positions[:1], drawn))
         return pa.array(digests, mask=(taken == 0) & (witness.drawn == 0))

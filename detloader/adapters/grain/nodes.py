@@ -18,7 +18,7 @@ from grain._src.python.dataset.transformations.source import RangeMapDataset, So
 from grain._src.python.record import Record
 
 from detloader.adapters.grain.rows import Draw, Packed, Read, Rows, attribute
-from detloader.grain_iterators import PassingIterator
+from detloader.grain.iterators import PassingIterator
 from detloader.manifest.content import UndigestibleError
 from detloader.manifest.rounding import Digester
 from detloader.randomness import philox_place
@@ -242,7 +242,7 @@ class Passing(PassingIterator):
     """An iterator that stands where its parent does."""
 
     def _get_next_index(self) -> int:
-        return int(self._parent._get_next_index())  # noqa: SLF001 - public from 0.2.16 on only
+        return int(self._parent._get_next_index())  # noqa: SLF001 - as Grain's nodes do
 
     def _set_next_index(self, next_index: int) -> None:
         self._parent._set_next_index(next_index)  # noqa: SLF001
@@ -321,7 +321,7 @@ def _digests(digester: Digester, element: Any, count: int, *, batched: bool) -> 
     """Give the digests of an element's samples; nothing where they cannot be told apart."""
     try:
         if not batched:
-            return np.array([digester.sample(element)] * count, np.uint64).tobytes()
+            return digester.samples([element]).tobytes() * count
         digests = digester.batch(element)
     except UndigestibleError:
         return b""

@@ -14,6 +14,7 @@ from detloader.adapters.digests import digest_column
 from detloader.adapters.grain.nodes import Passing
 from detloader.adapters.grain.rewrite import Graph
 from detloader.adapters.grain.rows import Packed, unpack
+from detloader.generators.folding import fold_draws
 from detloader.randomness import digest_draws, stream_key
 from detloader.recorder import Recorder, Sealing
 
@@ -140,13 +141,14 @@ class RowEncoder:
 def _draws(
     seeds: Sequence[int | None], streams: NDArray[np.int64], words: NDArray[np.uint32]
 ) -> pa.Array[Any]:
-    """Digest the draws of each record; those of several transforms are folded, in order."""
+    """Digest the draws of each record; those of several transforms are folded, in order.
+
+    A chain of one transform has the digests that `to_grain` has.
+    """
     folded = np.zeros(len(streams), np.uint64)
     for operation, seed in enumerate(seeds):
         key = np.zeros(2, np.uint64) if seed is None else stream_key(seed)
         taken = words[:, operation]
         digest = digest_draws(key, streams[:, operation], taken)
-        # The first as it is: a chain of one transform has the digests that `to_grain` has.
-        both = folded * np.uint64(0x9E3779B97F4A7C15) ^ digest
-        folded = np.where(taken == 0, folded, np.where(folded == 0, digest, both))
+        folded = fold_draws(folded, np.where(taken == 0, np.uint64(0), digest))
     return pa.array(folded, mask=np.asarray(~words.any(axis=1)))

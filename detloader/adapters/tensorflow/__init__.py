@@ -6,6 +6,7 @@ each sample is. Of any other, `ids` says it, or the content stands for it.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import tensorflow as tf
@@ -48,8 +49,13 @@ def wrap(loader: tf.data.Dataset, request: Request) -> RecordedDataset:
         digester=request.digester,
     )
     reader = PlainReader(elements, loader.element_spec, batched=batched)
-    writer = request.writer(loader="tf.data.Dataset", **declare(loader))
     attribution = loader.attribution if isinstance(loader, AttributedDataset) else Attribution()
+    said = declare(loader)
+    if attribution.known:
+        # Its own IDs may have no text; here others are recorded.
+        with contextlib.suppress(UsageError):
+            said = _both(said, attribution.declare())
+    writer = request.writer(**{"loader": "tf.data.Dataset", **said})
     return RecordedDataset(loader, reader, Recorder(writer, reader.encode), attribution)
 
 

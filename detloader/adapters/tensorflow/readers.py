@@ -143,7 +143,7 @@ class MarkReader:
         try:
             element = self._restore(arrays)
             if not self._batched:
-                return np.array([digester.sample(element)], np.uint64)
+                return digester.samples([element])
             digests = digester.batch(element)
         except UndigestibleError:
             return None

@@ -65,15 +65,16 @@ class _Watch:
         return np.int64(self._iterations.begin())
 
     def hear(self, token: np.int64, *arrays: Any) -> np.int64:
-        """Record an element; raises nothing, for the training goes on."""
+        """Record an element; raises nothing of its own, for the training goes on."""
         try:
             iteration = self._iterations.step(int(token))
             chunk, last_epoch = self._reader.read(arrays, iteration)
             self._iterations.done(iteration, last_epoch)
-            if chunk.rows:
-                self._recorder.put(chunk)
         except Exception as error:  # noqa: BLE001  # whatever it is, the training goes on
             self._recorder.lose(error)
+        else:
+            if chunk.rows:
+                self._recorder.put(chunk)
         return np.int64(0)
 
 

@@ -11,10 +11,8 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, IterableDataset
 
 from detloader.adapters.torch.rows import Padding
-from detloader.manifest.content import sample_digest
 
 __all__ = [
-    "MOST_WEIGHTS",
     "deciding_sampler",
     "declared_of",
     "epoch_holders",
@@ -29,10 +27,6 @@ _SHUFFLES = {
     "WeightedRandomSampler": True,
 }
 """Whether samplers shuffle, by their names, for other packages have their own of that name."""
-
-
-MOST_WEIGHTS = 100_000
-"""Weights that a header holds; it takes a second to write as many."""
 
 
 def declared_of(loader: DataLoader[Any]) -> dict[str, Any]:
@@ -52,7 +46,7 @@ def declared_of(loader: DataLoader[Any]) -> dict[str, Any]:
     if isinstance(loader.dataset, IterableDataset):
         return declared | {"batch_size": loader.batch_size, "drop_remainder": loader.drop_last}
     sampler = deciding_sampler(loader)
-    declared["config"] |= {"sampler": type(sampler).__name__} | _digest_of_weights(sampler)
+    declared["config"] |= {"sampler": type(sampler).__name__}
     return declared | _batches_of(loader) | _order_of(loader)
 
 
@@ -131,18 +125,9 @@ def _amounts_of(sampler: Any, source_size: int | None) -> dict[str, Any]:
     if isinstance(count, int) and count != source_size:
         amounts["num_samples"] = count
     weights = getattr(sampler, "weights", None)
-    if weights is not None and len(weights) <= MOST_WEIGHTS:
-        amounts["weights"] = torch.as_tensor(weights, dtype=torch.double).tolist()
+    if weights is not None:
+        amounts["weights"] = torch.as_tensor(weights, dtype=torch.double).numpy(force=True)
     return amounts
-
-
-def _digest_of_weights(sampler: Any) -> dict[str, Any]:
-    """Stand for weights that are too many for a header, so that other ones are another setting."""
-    weights = getattr(sampler, "weights", None)
-    if weights is None or len(weights) <= MOST_WEIGHTS:
-        return {}
-    numbers = torch.as_tensor(weights, dtype=torch.double).numpy()
-    return {"weights": f"{len(numbers)} weights, digest {sample_digest(numbers):016x}"}
 
 
 def _shuffles(sampler: Any) -> bool | None:

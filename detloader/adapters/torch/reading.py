@@ -83,7 +83,7 @@ class SampleReader:
 def _content_of_samples(samples: Sequence[Any], digester: Digester) -> dict[str, Any]:
     try:
         arrays = [as_arrays(sample) for sample in samples]
-        digests = array("Q", map(digester.sample, arrays))
+        digests = digester.samples(arrays)
     except UndigestibleError:
         return {}
     labels = [label_of(sample) for sample in arrays]

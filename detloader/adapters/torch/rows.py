@@ -13,10 +13,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from detloader.adapters.digests import digest_column
+from detloader.adapters.digests import digest_column, digest_ids
 from detloader.adapters.torch.witness import Witness
 from detloader.errors import UsageError
-from detloader.generators.witness import GLOBALS, fold_draws
+from detloader.generators.folding import fold_draws
+from detloader.generators.witness import GLOBALS
+from detloader.manifest.rounding import split_digests
 
 __all__ = ["Columns", "Delivered", "Padding", "RowMaker"]
 
@@ -170,7 +172,7 @@ def _ids_of(witness: Witness) -> array[int] | list[str]:
     if not witness.content:
         message = "samples have neither an ID nor content that could stand for it: give ids"
         raise UsageError(message)
-    return [f"{digest:016x}" for digest in np.frombuffer(witness.content, np.uint64).tolist()]
+    return digest_ids(split_digests(witness.content, witness.rows))
 
 
 def _draws(chunks: Sequence[Delivered], generators: Sequence[str]) -> dict[str, Any]:

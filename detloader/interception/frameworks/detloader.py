@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
 
-from detloader.interception.frameworks.grain import replaced
+from detloader.interception.changes import Changes
+from detloader.interception.frameworks.grain import iterate_twin_of
 from detloader.interception.session import note_places
 
 __all__ = ["MODULE", "install"]
 
-MODULE = "detloader.fused"
+MODULE = "detloader.grain.stream"
 
 
-def install(module: ModuleType) -> None:
+def install(module: ModuleType, changes: Changes) -> None:
     """Change the stream of `to_grain`."""
-    kind: Any = module.BatchStream
-    note_places(kind)
-    kind.__iter__ = replaced(kind.__iter__, lambda stream: stream)
+    note_places(module.BatchStream, changes)
+    changes.replace(module.BatchStream, "__iter__", iterate_twin_of(lambda stream: stream))

@@ -6,6 +6,7 @@ import functools
 from types import ModuleType
 from typing import Any
 
+from detloader.interception.changes import Changes
 from detloader.interception.session import adopt, note_places
 
 __all__ = ["MODULE", "adopt_on_iteration", "install"]
@@ -13,20 +14,22 @@ __all__ = ["MODULE", "adopt_on_iteration", "install"]
 MODULE = "torch.utils.data.dataloader"
 
 
-def install(module: ModuleType) -> None:
+def install(module: ModuleType, changes: Changes) -> None:
     """Change Torch's own loader, and thereby those that are derived from it."""
-    adopt_on_iteration(module.DataLoader)
+    adopt_on_iteration(module.DataLoader, changes)
 
 
-def adopt_on_iteration(kind: Any) -> None:
+def adopt_on_iteration(kind: Any, changes: Changes) -> None:
     """Let loaders of a class remember where they were made, and record what they deliver."""
-    note_places(kind)
-    iterate = kind.__iter__
+    note_places(kind, changes)
+    changes.replace(kind, "__iter__", _adopting)
 
+
+def _adopting(iterate: Any) -> Any:
     @functools.wraps(iterate)
     def begin(loader: Any) -> Any:
         if vars(loader).get("_recording") is None:
             adopt(loader)
         return iterate(loader)
 
-    kind.__iter__ = begin
+    return begin

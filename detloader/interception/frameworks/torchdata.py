@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
+from detloader.interception.changes import Changes
 from detloader.interception.frameworks.torch import adopt_on_iteration
 
 __all__ = ["MODULE", "install"]
@@ -11,6 +12,6 @@ __all__ = ["MODULE", "install"]
 MODULE = "torchdata.stateful_dataloader.stateful_dataloader"
 
 
-def install(module: ModuleType) -> None:
+def install(module: ModuleType, changes: Changes) -> None:
     """Change the stateful loader."""
-    adopt_on_iteration(module.StatefulDataLoader)
+    adopt_on_iteration(module.StatefulDataLoader, changes)

@@ -14,6 +14,7 @@ import pytest
 from detloader import audit, open_run, record, to_grain
 from detloader.errors import UsageError
 from detloader.findings import Verdict
+from detloader.generators.folding import fold_draws
 from tests.support import grain_pipelines as pipelines
 from tests.support.grain_pipelines import PIPELINES, Squares
 from tests.support.results import counts_of
@@ -149,6 +150,23 @@ def test_other_draws_are_seen_where_only_one_of_two_transforms_draws_otherwise(
 
     assert result.verdict is Verdict.CHANGED
     assert counts_of(result).draws == 23
+
+
+def test_draws_of_two_transforms_are_those_of_each_one_after_the_other(tmp_path: Path) -> None:
+    chains = {
+        "first": pipelines.shuffled().random_map(pipelines.noise, seed=5),
+        "second": pipelines.shuffled().random_map(pipelines.shift, seed=6),
+    }
+    chains["both"] = chains["first"].random_map(pipelines.shift, seed=6)
+    for name, chain in chains.items():
+        with record(chain, tmp_path / name) as dataset:
+            drain(dataset)
+    first, second, both = (
+        np.array(column(tmp_path / name, "draws"), np.uint64)
+        for name in ("first", "second", "both")
+    )
+
+    assert both.tolist() == fold_draws(first, second).tolist()
 
 
 @pytest.mark.parametrize("name", ["two epochs", "same epoch again", "stream repeat", "slice"])

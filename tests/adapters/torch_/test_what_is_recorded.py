@@ -22,8 +22,8 @@ from torch.utils.data import (
 )
 
 from detloader import open_run, record, to_grain
-from detloader.adapters.torch.declared import MOST_WEIGHTS
 from detloader.adapters.torch.reading import SampleReader
+from detloader.adapters.weights import MOST_WEIGHTS
 from detloader.audits import audit
 from detloader.manifest.content import sample_digest
 from detloader.manifest.reader import Stream

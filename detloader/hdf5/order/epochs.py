@@ -1,0 +1,102 @@
+"""Which seed each epoch of a loader has.
+
+Epoch e is shuffled by number e of the seeds that `numpy.random.default_rng(seed)` draws
+below 2**31: a function of seed and epoch alone, and what the published loader has where it
+is iterated once an epoch and nothing else. What counts as an epoch is an iteration that
+gave at least one element.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from detloader.hdf5.arguments import Compatibility
+
+__all__ = ["Epochs", "Pass", "epoch_seed"]
+
+_SEEDS = 2**31
+
+
+class Pass(NamedTuple):
+    """One iteration of a loader: its number, and the seed of its order."""
+
+    epoch: int
+    seed: int
+
+
+def epoch_seed(seed: int, number: int) -> int:
+    """Return the seed of an epoch, counted from 0; none of those before it is drawn."""
+    # As `default_rng(seed)` has it. Each of its words gives two numbers, its lower half first.
+    words = np.random.PCG64(seed).advance(number // 2)
+    return int(np.random.Generator(words).integers(0, _SEEDS, 2)[number % 2])
+
+
+class Epochs:
+    """Counts the epochs of a loader.
+
+    Attributes:
+        seed: the loader's.
+        current: the epoch that began last; before the first one, number 0 in the order that
+            the seed itself gives.
+        next: number of the epoch that begins next.
+    """
+
+    def __init__(self, seed: int, *, reshuffle: bool, compatibility: Compatibility) -> None:
+        """Start before epoch 0; without `reshuffle` all epochs have one order."""
+        self.seed = seed
+        self.current = Pass(0, seed)
+        self.next = 0
+        self._begun: Pass | None = None
+        self._reshuffle = reshuffle
+        self._published = compatibility is not None
+        self._drawn = 0
+        self._chosen: int | None = None
+
+    def show(self) -> Pass:
+        """Return the epoch that would begin now."""
+        seed = self.current.seed
+        if self._reshuffle:
+            number = self._drawn if self._published else self.next
+            seed = epoch_seed(self.seed, number) if self._chosen is None else self._chosen
+        return Pass(self.next, seed)
+
+    def latest(self) -> Pass:
+        """Return the epoch that was iterated last; before the first one, that which begins next."""
+        return self._begun or self.show()
+
+    def begin(self) -> Pass:
+        """Begin the next epoch."""
+        self.current = self._begun = self.show()
+        if self._reshuffle and self._published:
+            self._draw()
+        self._chosen = None
+        self.next += 1
+        return self.current
+
+    def reshuffle(self, seed: int | None) -> None:
+        """Choose the seed of the order; None takes the next one that is drawn."""
+        if self._published:
+            # There a seed of 0 counts as none, and the next epoch has another order again.
+            self.current = Pass(self.next, seed or epoch_seed(self.seed, self._draw()))
+            return
+        if seed is None:
+            # An epoch to come has its seed already: this only shows it.
+            seed = epoch_seed(self.seed, self.next if self._reshuffle else self._draw())
+        self._chosen = seed
+        self.current = Pass(self.next, seed)
+
+    def set_next(self, epoch: int) -> None:
+        """Let a certain epoch be the next one."""
+        self.next = self._drawn = epoch
+        self._chosen = None
+
+    def resume(self, pass_: Pass) -> None:
+        """Be in an epoch that began in another process."""
+        self.set_next(pass_.epoch + 1)
+        self.current = self._begun = pass_
+
+    def _draw(self) -> int:
+        self._drawn += 1
+        return self._drawn - 1
