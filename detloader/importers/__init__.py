@@ -24,6 +24,8 @@ from detloader.importers.columns import type_columns
 from detloader.importers.format import LogFormat
 from detloader.importers.meta import read_meta
 from detloader.importers.names import rename_columns
+from detloader.manifest.keyed import IdHash
+from detloader.manifest.layout import is_remote
 from detloader.manifest.relative import IdRoot
 from detloader.manifest.schema import Declared, Environment
 from detloader.manifest.writer import RankWriter
@@ -43,6 +45,7 @@ def import_log(
     meta: str | os.PathLike[str] | None = None,
     columns: Mapping[str, str] | None = None,
     id_root: str | os.PathLike[str] | None = None,
+    id_hash: str | os.PathLike[str] | None = None,
 ) -> None:
     """Write a run from an order log: rows in delivery order, with at least `record`.
 
@@ -57,28 +60,30 @@ def import_log(
             {"record": "sample_id"}.
         id_root: folder of the data on the machine that wrote the log: record IDs that are
             paths below it are kept relative to it.
+        id_hash: file with a key: keyed digests of IDs are kept in their place.
 
     Raises:
         LogError: if the log or what it declares cannot be used, or no ID lies below the root.
-        UsageError: if `id_root` is no folder's name.
+        UsageError: if `id_root` is no folder's name, or `id_hash` no file with a key.
         RunExistsError: if there is something in the way.
         RunError: if the run cannot be written.
     """
     target = Path(run)
-    if target.exists() or target.is_symlink():
+    if not is_remote(run) and (target.exists() or target.is_symlink()):
         raise RunExistsError(f"{target} exists: import into another folder, or remove it first")
     root = None if id_root is None else IdRoot(id_root)
+    key = None if id_hash is None else IdHash.of(id_hash)
     declared = Declared() if meta is None else read_meta(Path(meta))
     rows = _rows(Path(log), columns or {})
     if root is not None and len(rows) and root.apply(rows) == rows:
         raise LogError(f"{log} has no record ID below {root}: check the folder's name")
     try:
-        _write_whole(target, _parts(rows), declared, root)
+        _write_whole(run, _parts(rows), declared, root, key)
     except RunError:
         raise
     except OSError as error:
         what = os.strerror(error.errno) if error.errno else error
-        raise RunError(f"{target} cannot be written: {what}; name another folder") from error
+        raise RunError(f"{run} cannot be written: {what}; name another folder") from error
 
 
 def formats() -> list[LogFormat]:
@@ -163,20 +168,35 @@ def _groups(rows: pa.Table, column: str, default: T) -> list[tuple[T, pa.Table]]
 
 
 def _write_whole(
-    target: Path, parts: Iterable[_Part], declared: Declared, root: IdRoot | None
+    run: str | os.PathLike[str],
+    parts: Iterable[_Part],
+    declared: Declared,
+    root: IdRoot | None,
+    key: IdHash | None,
 ) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # Beside the target, so that renaming is one step within one file system.
-    scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    scratch = Path(tempfile.mkdtemp()) if is_remote(run) else _beside(Path(run))
     try:
         for part in parts:
-            _write(scratch / "run", part, declared, root)
-        _put(scratch / "run", target)
+            _write(scratch / "run", part, declared, root, key)
+        if is_remote(run):
+            from detloader.manifest.remote import upload
+
+            upload(scratch / "run", os.fspath(run))
+        else:
+            _put(scratch / "run", Path(run))
     finally:
         shutil.rmtree(scratch)
 
 
-def _write(run: Path, part: _Part, declared: Declared, root: IdRoot | None) -> None:
+def _beside(target: Path) -> Path:
+    """Make a folder from which renaming is one step within one file system."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+
+
+def _write(
+    run: Path, part: _Part, declared: Declared, root: IdRoot | None, key: IdHash | None
+) -> None:
     with RankWriter(
         run,
         stream=part.stream,
@@ -185,6 +205,7 @@ def _write(run: Path, part: _Part, declared: Declared, root: IdRoot | None) -> N
         declared=declared,
         environment=Environment(),
         id_root=root,
+        id_hash=key,
     ) as writer:
         writer.append(part.rows)
 

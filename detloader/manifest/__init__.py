@@ -11,12 +11,15 @@ content       the digest of one delivered sample, and of each row of a batch
 packed        the same for many batches of one form, faster
 consistency   what a header says must fit together
 environment   what the process runs on
-layout        where the files of a rank lie
+layout        names of files and folders
+folders       a rank's folder: local, on this machine, or remote, in a store
 claim         a rank's folder, taken for one writer
-journal       rows that no sealed part holds yet
-parts         sealed rows, in Parquet
+journal       rows that no sealed part holds yet; flatbuffers looks into its messages
+parts         sealed rows, in Parquet; unpacking looks through one first, by means of thrift
 writer        one rank being recorded
+opening       headers of a run
 reader        a run as it lies on disk
+prefix        what a run that was cut off proves
 verify        every byte proved
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from detloader.errors import DamageError
 from detloader.manifest.fingerprints import fingerprint, make_column
-from detloader.manifest.schema import BLOCK_ROWS, Header, Level
+from detloader.manifest.schema import BLOCK_ROWS, PART_ROWS, Header, Level
 
 __all__ = ["check_consistency"]
 
@@ -33,6 +33,10 @@ def _contradictions(header: Header) -> list[str]:
         found.append(f"its blocks do not add up to {rows} rows")
     if header.level is not Level.DIGEST and sum(file.rows for file in header.files) != rows:
         found.append(f"its parts do not add up to {rows} rows")
+    if any(file.rows > PART_ROWS for file in header.files):
+        found.append(f"one of its parts has more than {PART_ROWS} rows")
+    if header.level is Level.DIGEST and header.files:
+        found.append("it has parts, though it kept no rows")
     if rows and not header.columns:
         found.append("it has rows, but no columns")
     return found

@@ -23,7 +23,14 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-__all__ = ["UndigestibleError", "batch_digests", "sample_digest", "schema_seed"]
+__all__ = [
+    "UndigestibleError",
+    "batch_digests",
+    "batch_parts",
+    "sample_digest",
+    "sample_parts",
+    "schema_seed",
+]
 
 Value: TypeAlias = NDArray[Any] | str | bytes
 Path: TypeAlias = tuple[str | int, ...]
@@ -48,7 +55,16 @@ def sample_digest(sample: object) -> int:
     Raises:
         UndigestibleError: a leaf is neither an array, a number, text nor None.
     """
-    return _digest(sorted(_leaves(sample, ()), key=_path))
+    return _digest(*sample_parts(sample))
+
+
+def sample_parts(sample: object) -> tuple[Schema, list[Any]]:
+    """Return the schema of a sample, and the bytes of its leaves in that order.
+
+    Raises:
+        UndigestibleError: a leaf is neither an array, a number, text nor None.
+    """
+    return _parts(sorted(_leaves(sample, ()), key=_path))
 
 
 def batch_digests(batch: object) -> NDArray[np.uint64]:
@@ -62,20 +78,35 @@ def batch_digests(batch: object) -> NDArray[np.uint64]:
     Raises:
         UndigestibleError: a leaf has no bytes of its own, or not as many rows as another.
     """
-    columns: list[tuple[Path, Column]] = []
-    _collect_columns(batch, (), columns)
-    columns.sort(key=_path)
+    columns = _columns(batch)
     rows = _row_count(columns)
     arrays = [(path, leaf) for path, leaf in columns if isinstance(leaf, np.ndarray)]
     if len(arrays) < len(columns) or any(leaf.dtype.kind in "US" for _, leaf in arrays):
-        return _each_digest(columns, rows)
+        return np.fromiter(itertools.starmap(_digest, _each(columns, rows)), np.uint64, rows)
     seed = schema_seed(tuple([(path, _type_name(leaf), leaf.shape[1:]) for path, leaf in arrays]))
     return _row_digests([_as_bytes(leaf, rows) for _, leaf in arrays], rows, seed)
 
 
-def _each_digest(columns: Sequence[tuple[Path, Column]], rows: int) -> NDArray[np.uint64]:
-    each = ([(path, _as_leaf(leaf[row])) for path, leaf in columns] for row in range(rows))
-    return np.fromiter(map(_digest, each), np.uint64, rows)
+def batch_parts(batch: object) -> Iterator[tuple[Schema, list[Any]]]:
+    """Yield for each row of a batch what `sample_parts` gives for its sample.
+
+    Raises:
+        UndigestibleError: a leaf has no bytes of its own, or not as many rows as another.
+    """
+    columns = _columns(batch)
+    yield from _each(columns, _row_count(columns))
+
+
+def _columns(batch: object) -> list[tuple[Path, Column]]:
+    columns: list[tuple[Path, Column]] = []
+    _collect_columns(batch, (), columns)
+    columns.sort(key=_path)
+    return columns
+
+
+def _each(columns: Sequence[tuple[Path, Column]], rows: int) -> Iterator[tuple[Schema, list[Any]]]:
+    for row in range(rows):
+        yield _parts([(path, _as_leaf(leaf[row])) for path, leaf in columns])
 
 
 def _row_digests(columns: Sequence[NDArray[np.uint8]], rows: int, seed: int) -> NDArray[np.uint64]:
@@ -96,9 +127,13 @@ def _hash(pieces: Iterable[Any], state: xxhash.xxh3_64) -> int:
     return state.intdigest()
 
 
-def _digest(leaves: Sequence[tuple[Path, Value]]) -> int:
-    seed = schema_seed(tuple([(path, _type_name(leaf), np.shape(leaf)) for path, leaf in leaves]))
-    return _hash([_leaf_bytes(leaf) for _, leaf in leaves], xxhash.xxh3_64(seed=seed))
+def _parts(leaves: Sequence[tuple[Path, Value]]) -> tuple[Schema, list[Any]]:
+    schema = tuple([(path, _type_name(leaf), np.shape(leaf)) for path, leaf in leaves])
+    return schema, [_leaf_bytes(leaf) for _, leaf in leaves]
+
+
+def _digest(schema: Schema, pieces: Sequence[Any]) -> int:
+    return _hash(pieces, xxhash.xxh3_64(seed=schema_seed(schema)))
 
 
 @functools.lru_cache(256)

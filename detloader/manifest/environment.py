@@ -7,19 +7,13 @@ allow-list; hosts, users and absolute paths are left out.
 from __future__ import annotations
 
 import functools
-import os
-import platform
-import sys
-from importlib import metadata
-from typing import cast
 
-import numpy as np
-
+from detloader.carried.recorder import surroundings
 from detloader.manifest.schema import Environment
 
-__all__ = ["capture_environment"]
+__all__ = ["PACKAGES", "VARIABLES", "capture_environment"]
 
-_PACKAGES = (
+PACKAGES = (
     "albumentations",
     "array-record",
     "datasets",
@@ -44,7 +38,7 @@ _PACKAGES = (
     "torchvision",
     "webdataset",
 )
-_VARIABLES = (
+VARIABLES = (
     "CUBLAS_WORKSPACE_CONFIG",
     "KERAS_BACKEND",
     "LANG",
@@ -63,28 +57,4 @@ _VARIABLES = (
 @functools.cache
 def capture_environment() -> Environment:
     """Describe the running process; nothing that is not loaded yet is imported for it."""
-    return Environment(
-        versions=_versions(),
-        env={name: os.environ.get(name) for name in _VARIABLES},
-        platform=f"{platform.system()}-{platform.machine()}",
-        cpu_features=_cpu_features(),
-        byteorder=sys.byteorder,
-    )
-
-
-def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    if (h5py := sys.modules.get("h5py")) is not None:
-        versions["hdf5"] = str(h5py.version.hdf5_version)
-    return versions
-
-
-def _cpu_features() -> list[str]:
-    configuration = cast("dict[str, dict[str, list[str]]]", np.show_config(mode="dicts"))
-    extensions = configuration.get("SIMD Extensions", {})
-    return sorted({*extensions.get("baseline", []), *extensions.get("found", [])})
+    return Environment(**surroundings(PACKAGES, VARIABLES))

@@ -8,11 +8,16 @@ both, and the reader then takes each once.
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
+
+from detloader.manifest.digests import column_type
+from detloader.manifest.flatbuffers import is_compressed
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -29,6 +34,7 @@ class Journal:
         """Replace the journal at `path` by an empty one that begins at `first_row`."""
         marked = schema.with_metadata({_FIRST_ROW: str(first_row).encode()})
         beginning = path.with_name(f"{path.name}.tmp")
+        self._path = path
         try:
             self._file = pa.OSFile(str(beginning), mode="wb")
             self._stream = pa.ipc.new_stream(self._file, marked)
@@ -40,14 +46,18 @@ class Journal:
     def append(self, rows: pa.Table) -> None:
         """Hand rows to the operating system; after a failure no more are taken.
 
-        What stood behind a torn batch could not be read.
+        What stood behind a torn batch could not be read. Its room is given back: on a full
+        disk the header may need it to say what was lost.
         """
+        whole = self._file.tell()
         try:
             for batch in rows.to_batches():
                 self._stream.write_batch(batch)
             self._file.flush()
         except BaseException:
             self._file.close()
+            with contextlib.suppress(OSError):
+                os.truncate(self._path, whole)
             raise
 
     def close(self) -> None:
@@ -68,31 +78,33 @@ class Journal:
         self.close()
 
 
-def read_journal(path: Path) -> tuple[int, pa.Table] | None:
+def read_journal(data: bytes) -> tuple[int, pa.Table] | None:
     """Return the first row's number and the whole batches of a journal, even of a torn one.
 
-    None where the file is missing, or was torn before its schema was whole.
+    None where it was torn before its schema was whole.
     """
-    if not path.exists():
+    messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(data))
+    try:
+        marked = pa.ipc.read_schema(messages.read_next_message())
+        schema = marked.remove_metadata()
+        first_row = int((marked.metadata or {})[_FIRST_ROW])
+        _ = schema.names  # which names that are no text would fail at
+    except (pa.ArrowException, OSError, KeyError, ValueError, StopIteration):
         return None
-    with pa.OSFile(str(path), mode="rb") as file:
-        try:
-            stream = pa.ipc.open_stream(file)
-            schema = stream.schema.remove_metadata()
-            first_row = int((stream.schema.metadata or {})[_FIRST_ROW])
-            _ = schema.names  # which names that are no text would fail at
-        except (pa.ArrowException, OSError, KeyError, ValueError):
-            return None
-        batches = [batch.replace_schema_metadata() for batch in _whole_batches(stream)]
-    return first_row, pa.Table.from_batches(batches, schema)
+    if any(column_type(field.type) is None for field in schema):
+        return None
+    return first_row, pa.Table.from_batches(_whole_batches(messages, schema), schema)
 
 
-def _whole_batches(stream: pa.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:
+def _whole_batches(messages: pa.MessageReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     while True:
         try:
-            batch = stream.read_next_batch()
+            message = messages.read_next_message()
+            if is_compressed(message.metadata):
+                return  # which no recorder writes, and which may unpack to any size
+            batch = pa.ipc.read_record_batch(message, schema)
             batch.validate(full=True)
-        except (StopIteration, pa.ArrowException, OSError):
+        except (StopIteration, pa.ArrowException, OSError, ValueError):
             # The end, or the tail that was being written when the process died.
             return
         yield batch

@@ -15,9 +15,11 @@ __all__ = [
     "LOCK",
     "ORDER",
     "PART_PATH",
+    "is_remote",
     "part_path",
-    "rank_folder",
     "rank_name",
+    "rank_place",
+    "whole_address",
     "write_atomically",
 ]
 
@@ -37,8 +39,18 @@ _STREAM = re.compile(
 )
 
 
-def rank_folder(run: str | os.PathLike[str], stream: str, rank: int) -> Path:
-    """Return the folder of one rank of one stream.
+def is_remote(run: str | os.PathLike[str]) -> bool:
+    """Tell whether a run's address is one of a store, such as `s3://bucket/runs/a`."""
+    return "://" in os.fspath(run)
+
+
+def whole_address(run: str | os.PathLike[str]) -> str:
+    """Return a run's address, whatever the working folder will be."""
+    return os.fspath(run) if is_remote(run) else str(Path(run).absolute())
+
+
+def rank_place(stream: str, rank: int) -> tuple[str, str]:
+    """Return the names of the folders of a stream, and of a rank in it.
 
     Raises:
         UsageError: the stream's name cannot be a folder's, or the rank is negative.
@@ -52,7 +64,7 @@ def rank_folder(run: str | os.PathLike[str], stream: str, rank: int) -> Path:
     if rank < 0:
         message = f"rank {rank} is negative: ranks count from 0"
         raise UsageError(message)
-    return Path(run) / stream / rank_name(rank)
+    return stream, rank_name(rank)
 
 
 def rank_name(rank: int) -> str:

@@ -2,17 +2,19 @@
 
 Encodings are chosen for size. Record IDs of a shuffled run have no repeats for a
 dictionary to find; their bytes, split by significance, do compress. Counters compress
-as differences. Digests are noise and are stored as they are. Pages carry checksums that every
-reading proves, so that a bit that flipped is an error and no other value.
+as differences. Digests are noise and are stored as they are.
+
+The first reading proves a part's SHA-256, so that a bit that flipped is an error and no other
+value. Pages carry checksums, too, for other readers of Parquet.
 """
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pyarrow as pa
@@ -20,6 +22,11 @@ import pyarrow.parquet as pq
 
 from detloader.errors import DamageError
 from detloader.manifest.schema import BLOCK_ROWS
+from detloader.manifest.unpacking import MOST_BYTES, check_unpacking
+
+if TYPE_CHECKING:
+    from detloader.manifest.folders import Folder
+    from detloader.manifest.schema import FileEntry
 
 __all__ = ["part_bytes", "read_part"]
 
@@ -47,26 +54,40 @@ def part_bytes(rows: pa.Table) -> bytes:
 
 
 def read_part(
-    path: Path,
-    expected_rows: int,
+    folder: Folder,
+    file: FileEntry,
     columns: Sequence[str] | None = None,
     rows: range | None = None,
 ) -> pa.Table:
     """Read a sealed part: all columns or some, all rows or some; no block without any of them.
 
     Raises:
-        DamageError: it cannot be read, or has another number of rows than its header says.
+        DamageError: it is not what its header says, or cannot be read.
     """
+    path = f"{folder}/{file.path}"
+    proved = file.path in folder.proved
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as part:
-            if part.metadata.num_rows != expected_rows:
-                message = f"{path} is damaged: {part.metadata.num_rows} rows, not {expected_rows}"
-                raise DamageError(message)
+        data = b"" if proved else _proved_bytes(folder, file)
+        source = folder.file(file.path) if proved else pa.BufferReader(data)
+        with pq.ParquetFile(source, page_checksum_verification=True) as part:
+            if not proved:
+                check_unpacking(part, data, file.rows)
             found = _read_groups(part, None if columns is None else list(columns), rows)
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         message = f"{path} is damaged: {' '.join(str(error).split())}; restore it from a copy"
         raise DamageError(message) from error
+    folder.proved.add(file.path)
     return found.replace_schema_metadata()
+
+
+def _proved_bytes(folder: Folder, file: FileEntry) -> bytes:
+    data = folder.read(file.path, MOST_BYTES)
+    if hashlib.sha256(data).hexdigest() != file.sha256:
+        message = (
+            f"{folder}/{file.path} is damaged: its SHA-256 does not fit; restore it from a copy"
+        )
+        raise DamageError(message)
+    return data
 
 
 def _read_groups(part: pq.ParquetFile, columns: list[str] | None, rows: range | None) -> pa.Table:

@@ -12,17 +12,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from detloader.errors import DamageError, RunError, RunNotFoundError
-from detloader.manifest.canonical import decode_header
-from detloader.manifest.consistency import check_consistency
+from detloader.errors import DamageError, RunNotFoundError
 from detloader.manifest.fingerprints import fingerprint
-from detloader.manifest.layout import HEADER, ORDER, PART_PATH, rank_name
+from detloader.manifest.folders import find_ranks
+from detloader.manifest.opening import open_rank
 from detloader.manifest.schema import Level
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from detloader.manifest.schema import ColumnType, Declared, Environment, Header, Recipe
+    from detloader.manifest.folders import Folder
+    from detloader.manifest.schema import (
+        ColumnType,
+        Declared,
+        Environment,
+        Header,
+        Recipe,
+        Sampling,
+    )
 
 __all__ = ["Rank", "Run", "Stream", "open_run"]
 
@@ -32,7 +39,7 @@ class Rank:
     """One rank of one stream."""
 
     header: Header
-    folder: Path
+    folder: Folder
 
     @property
     def complete(self) -> bool:
@@ -100,8 +107,23 @@ class Stream:
 
     @property
     def roundings(self) -> frozenset[str | None]:
-        """What was done to floats before content was digested; one for all ranks, or it differs."""
-        return frozenset(rank.header.rounding or None for rank in self.ranks)
+        """How content was digested, by `Header.digesting`; one for all ranks, or it differs."""
+        return frozenset(rank.header.digesting for rank in self.ranks)
+
+    @property
+    def id_hashes(self) -> frozenset[str | None]:
+        """Under which key record IDs are digests; one for all ranks, or it differs."""
+        return frozenset(rank.header.id_hash or None for rank in self.ranks)
+
+    @property
+    def samplings(self) -> list[Sampling | None]:
+        """Which part of what was delivered was recorded; one for all ranks, or it differs."""
+        told: list[Sampling | None] = []
+        for rank in self.ranks:
+            sampling = rank.header.sampling or None
+            if sampling not in told:
+                told.append(sampling)
+        return told
 
     @property
     def level(self) -> Level:
@@ -117,6 +139,16 @@ class Stream:
     def lost(self) -> int:
         """Rows, of all ranks, that were delivered but could not be recorded."""
         return sum(rank.header.seen.lost for rank in self.ranks)
+
+    @property
+    def skipped(self) -> int:
+        """Rows, of all ranks, that were delivered but were not to be recorded."""
+        return sum(rank.header.seen.skipped or 0 for rank in self.ranks)
+
+    @property
+    def delivered(self) -> int:
+        """Rows, of all ranks, that are known to have been delivered."""
+        return self.rows + self.lost + self.skipped
 
     @property
     def complete(self) -> bool:
@@ -250,11 +282,10 @@ def open_run(path: str | os.PathLike[str]) -> Run:
             that its ranks come from several runs.
         RunError: a file cannot be read.
     """
-    root = Path(path)
-    ranks = [_open_rank(folder) for folder in root.glob("*/rank-*") if folder.is_dir()]
+    ranks = [Rank(*open_rank(folder)) for folder in find_ranks(path)]
     ranks.sort(key=lambda rank: (rank.header.stream, rank.header.rank))
     if not ranks:
-        what = "holds no run" if root.exists() else "does not exist"
+        what = "holds no run" if Path(path).exists() else "does not exist"
         message = f"{path} {what}: record or import one, or check the path"
         raise RunNotFoundError(message)
     streams: dict[str, list[Rank]] = {}
@@ -270,54 +301,3 @@ def open_run(path: str | os.PathLike[str]) -> Run:
         path=os.fspath(path),
         streams={name: Stream(name, tuple(members)) for name, members in streams.items()},
     )
-
-
-def _open_rank(folder: Path) -> Rank:
-    try:
-        data = (folder / HEADER).read_bytes()
-    except FileNotFoundError as error:
-        message = f"{folder} is half-written: {HEADER} is missing; record or copy the run again"
-        raise DamageError(message) from error
-    except OSError as error:
-        message = f"{folder / HEADER} cannot be read: {error.strerror}; check its permissions"
-        raise RunError(message) from error
-    header = decode_header(data, str(folder / HEADER))
-    if (header.stream, rank_name(header.rank)) != (folder.parent.name, folder.name):
-        message = (
-            f"{folder} is not where it was recorded: its header says stream {header.stream!r}, "
-            f"rank {header.rank}; move it back"
-        )
-        raise DamageError(message)
-    _compare_files(folder, header)
-    check_consistency(header, str(folder / HEADER))
-    return Rank(header, folder)
-
-
-def _compare_files(folder: Path, header: Header) -> None:
-    for entry in header.files:
-        if not PART_PATH.fullmatch(entry.path):
-            message = (
-                f"{folder / HEADER} is damaged: it lists a file {entry.path!r}; "
-                "restore it from a copy"
-            )
-            raise DamageError(message)
-        try:
-            size = (folder / entry.path).stat().st_size
-        except OSError as error:
-            message = f"{folder / entry.path} is missing: restore it from a copy"
-            raise DamageError(message) from error
-        if size != entry.size:
-            message = (
-                f"{folder / entry.path} is damaged: {size} bytes, not {entry.size}; "
-                "restore it from a copy"
-            )
-            raise DamageError(message)
-    if header.state == "open":
-        # A part that was being sealed, its journal and the lock belong to an open run.
-        return
-    listed = {HEADER, *(entry.path for entry in header.files)}
-    for file in folder.rglob("*"):
-        name = file.relative_to(folder).as_posix()
-        if name not in listed and name != ORDER:
-            message = f"{file} is no part of the run, whose manifest does not list it: move it"
-            raise DamageError(message)

@@ -11,7 +11,7 @@ NaN as one. Integers, text and all else stay as they are.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
@@ -20,8 +20,11 @@ from numpy.typing import NDArray
 
 from detloader.errors import UsageError
 from detloader.manifest.content import batch_digests, sample_digest
+from detloader.manifest.strong import STRONG, strong_batch_digests, strong_digest
 
-__all__ = ["EXACT", "Digester", "Rounding"]
+__all__ = ["EXACT", "SHA256", "Digester", "Rounding", "digest_values", "is_strong", "split_digests"]
+
+SHA256 = "sha256"
 
 _SIGNIFICANT = {"float16": 11, "float32": 24}
 _MOST_DECIMALS = 15
@@ -121,34 +124,82 @@ class Digester:
 
     Attributes:
         rounding: what is done to floats before; None for nothing.
+        strong: whether the digests are SHA-256, and not XXH3-64.
     """
 
     rounding: Rounding | None = None
+    strong: bool = False
 
     @classmethod
     def named(cls, name: str | None) -> Digester:
-        """Return what digests as a header says; None stands for no rounding."""
-        return cls(None if name is None else Rounding(name))
+        """Return what digests as a header's `digesting` says; None stands for exact and fast."""
+        first, _, rest = (name or "").partition("+")
+        strong = first == SHA256
+        rounding = rest if strong else first
+        return cls(Rounding(rounding) if rounding else None, strong)
 
-    def sample(self, sample: object) -> int:
-        """Return the digest of one sample, as `sample_digest` does.
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Return what `record` is told for it."""
+        rounding = {} if self.rounding is None else self.rounding.arguments
+        return rounding | ({"digest": SHA256} if self.strong else {})
+
+    def sample(self, sample: object) -> int | str:
+        """Return the digest of one sample as a manifest has it: a number, or SHA-256 in hex.
 
         Raises:
             UndigestibleError: a leaf has no bytes of its own.
         """
-        return sample_digest(sample if self.rounding is None else self.rounding(sample))
+        return digest_values(self.samples([sample]))[0]
 
-    def batch(self, batch: object) -> NDArray[np.uint64]:
-        """Return the digest of each row of a batch, as `batch_digests` does.
+    def samples(self, samples: Iterable[object]) -> NDArray[Any]:
+        """Return the digests of samples: uint64, or 32 bytes each; shape (samples,).
+
+        Raises:
+            UndigestibleError: a leaf has no bytes of its own.
+        """
+        rounded = samples if self.rounding is None else map(self.rounding, samples)
+        if self.strong:
+            return np.frombuffer(b"".join(map(strong_digest, rounded)), STRONG)
+        return np.array([*map(sample_digest, rounded)], np.uint64)
+
+    def batch(self, batch: object) -> NDArray[Any]:
+        """Return the digest of each row of a batch: uint64, or 32 bytes each; shape (rows,).
 
         Raises:
             UndigestibleError: a leaf has no bytes of its own, or not as many rows as another.
         """
-        return batch_digests(batch if self.rounding is None else self.rounding(batch))
+        rounded = batch if self.rounding is None else self.rounding(batch)
+        return strong_batch_digests(rounded) if self.strong else batch_digests(rounded)
 
 
 EXACT = Digester()
 """Digests content as it is."""
+
+
+def digest_values(digests: NDArray[Any]) -> list[int] | list[str]:
+    """Return digests as a manifest has them: numbers, or SHA-256 in hex."""
+    if digests.dtype != STRONG:
+        numbers: list[int] = digests.tolist()
+        return numbers
+    return [digest.hex() for digest in digests.tolist()]
+
+
+def split_digests(data: bytes, rows: int) -> NDArray[Any]:
+    """Return the digests of so many rows, whose bytes stand one after the other."""
+    strong = rows > 0 and len(data) == rows * STRONG.itemsize
+    return np.frombuffer(data, STRONG if strong else np.uint64)
+
+
+def is_strong(digest: str | None) -> bool:
+    """Tell whether a user asks for SHA-256.
+
+    Raises:
+        UsageError: there is no such digest.
+    """
+    if digest not in {None, SHA256}:
+        raise UsageError(f"there is no digest {digest!r}: leave it out, or say {SHA256}")
+    return digest is not None
 
 
 def _to_type(values: NDArray[np.float64], name: str) -> NDArray[np.float64]:

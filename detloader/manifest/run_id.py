@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import uuid
-from pathlib import Path
 
 import msgspec
 
 from detloader.errors import RunExistsError
+from detloader.manifest.canonical import MOST_BYTES
+from detloader.manifest.folders import find_ranks
 from detloader.manifest.layout import HEADER
 
 __all__ = ["choose_run_id", "rank_from_environment", "ranks_from_environment"]
@@ -28,7 +29,7 @@ class _RunId(msgspec.Struct):
     run_id: str
 
 
-def choose_run_id(run: Path, given: str | None = None) -> str:
+def choose_run_id(run: str, given: str | None = None) -> str:
     """Return the ID that the ranks and streams of a run share.
 
     It is the one given, else `DETLOADER_RUN_ID`, else the launcher's job, else that of a
@@ -46,10 +47,10 @@ def choose_run_id(run: Path, given: str | None = None) -> str:
     return mine or there or uuid.uuid4().hex
 
 
-def _id_of_first_rank(run: Path) -> str | None:
-    for header in sorted(run.glob(f"*/rank-*/{HEADER}")):
+def _id_of_first_rank(run: str) -> str | None:
+    for folder in sorted(find_ranks(run), key=str):
         try:
-            return msgspec.json.decode(header.read_bytes(), type=_RunId).run_id
+            return msgspec.json.decode(folder.read(HEADER, MOST_BYTES), type=_RunId).run_id
         except (OSError, msgspec.DecodeError):
             continue
     return None

@@ -17,6 +17,8 @@ from detloader.findings import JsonValue
 
 __all__ = [
     "BLOCK_ROWS",
+    "MOST_EPOCHS",
+    "PART_ROWS",
     "RESERVED",
     "SCHEMA_VERSION",
     "Column",
@@ -28,6 +30,7 @@ __all__ = [
     "Level",
     "Recipe",
     "Resume",
+    "Sampling",
     "Seen",
     "allowed_types",
     "is_compared",
@@ -38,6 +41,14 @@ SCHEMA_VERSION = 1
 
 BLOCK_ROWS = 65_536
 """Rows of a digest block, counted from the first row of the rank."""
+
+PART_ROWS = 4 * BLOCK_ROWS
+"""Rows of a sealed part; the last one of a rank has what is left.
+
+Sealing so many takes a fraction of a second, for which what is delivered waits in memory."""
+
+MOST_EPOCHS = 65_536
+"""Epochs that a sampling may name."""
 
 ColumnType: TypeAlias = Literal["int64", "uint64", "float64", "bool", "string"]
 
@@ -90,6 +101,7 @@ _Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 _Rounding: TypeAlias = Annotated[
     str, msgspec.Meta(pattern="^(float16|float32|decimals:(1[0-5]|[0-9]))$")
 ]
+_KeyName: TypeAlias = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
 _Sha256: TypeAlias = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
@@ -176,6 +188,7 @@ class Recipe(_Part, frozen=True, kw_only=True):
         batched: whether an element is a batch, as `record` was told.
         id_root: the folder that `record` was told, where it lies below the working folder.
         elements: elements that were taken, where the run was not to reach the loader's end.
+        packages: versions of the packages that the factory loaded.
     """
 
     factory: str
@@ -185,6 +198,22 @@ class Recipe(_Part, frozen=True, kw_only=True):
     batched: bool | Unset = _UNSET
     id_root: str | Unset = _UNSET
     elements: _Positive | Unset = _UNSET
+    packages: dict[str, str] | Unset = _UNSET
+
+
+class Sampling(_Part, frozen=True, kw_only=True):
+    """Which part of what was delivered was to be recorded.
+
+    Attributes:
+        epochs: their numbers, ascending; all where they are not there.
+        every: of each epoch, batches 0, `every`, 2 `every`, … by their labels were kept; of
+            a run without batches, rows by their place in the epoch.
+        then: level of all epochs but the first that was recorded.
+    """
+
+    epochs: list[_Count] | Unset = _UNSET
+    every: Annotated[int, msgspec.Meta(ge=2)] | Unset = _UNSET
+    then: Literal["order"] | Unset = _UNSET
 
 
 class Seen(_Part, frozen=True, kw_only=True):
@@ -196,12 +225,14 @@ class Seen(_Part, frozen=True, kw_only=True):
         seeds: seeds that the loader reported for its epochs, in order of first use.
         lost: rows that could not be recorded; none of them has a digest. An element that
             could not be read counts as one.
+        skipped: rows that were delivered, but that `sampling` leaves out.
     """
 
     rows: _Count = 0
     epochs: _Count = 0
     seeds: list[int] = []
     lost: _Count = 0
+    skipped: _Count | Unset = _UNSET
 
 
 class Column(_Part, frozen=True, kw_only=True):
@@ -233,8 +264,12 @@ class Header(_Part, frozen=True, kw_only=True):
             nobody did.
         relative_ids: whether record IDs that are paths below some root, which is not kept,
             stand relative to it.
+        id_hash: digest of the key under which record IDs are digests; nothing where they are
+            not digests of IDs.
+        digest: what `content` is digested by, where that is not XXH3-64.
         rounding: what was done to floats before `content` was digested: "float16", "float32"
             or "decimals:N"; nothing where it is not there.
+        sampling: which part of what was delivered was recorded; all where it is not there.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -246,10 +281,18 @@ class Header(_Part, frozen=True, kw_only=True):
     state: Literal["open", "complete"]
     recipe: Recipe | None = None
     relative_ids: bool | Unset = _UNSET
+    id_hash: _KeyName | Unset = _UNSET
+    digest: Literal["sha256"] | Unset = _UNSET
     rounding: _Rounding | Unset = _UNSET
+    sampling: Sampling | Unset = _UNSET
     declared: Declared
     environment: Environment
     seen: Seen
     columns: list[Column] = []
     files: list[FileEntry] = []
     fingerprint: _Sha256 | None = None
+
+    @property
+    def digesting(self) -> str | None:
+        """How `content` was digested, by name; None stands for exact bytes and XXH3-64."""
+        return "+".join(name for name in (self.digest, self.rounding) if name) or None

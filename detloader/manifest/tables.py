@@ -13,8 +13,6 @@ import pyarrow as pa
 from detloader.errors import DamageError, RunError, UsageError
 from detloader.manifest.arrays import from_numpy, numpy_type, to_numpy
 from detloader.manifest.digests import arrow_type, column_type
-from detloader.manifest.journal import read_journal
-from detloader.manifest.layout import JOURNAL
 from detloader.manifest.parts import read_part
 from detloader.manifest.schema import ColumnType, Level, is_stored
 
@@ -39,7 +37,7 @@ __all__ = [
 
 def unsealed_rows(rank: Rank) -> pa.Table:
     """Return the rows of an open run that no sealed part holds; they may be none."""
-    found = read_journal(rank.folder / JOURNAL)
+    found = rank.folder.journal
     if found is None:
         return pa.table({})
     first_row, rows = found
@@ -89,7 +87,7 @@ def _parts(rank: Rank, schema: pa.Schema, rows: range | None) -> Iterator[pa.Tab
     header, wanted = rank.header, schema.names
     try:
         for file, some in _rows_of_files(header, rows):
-            yield read_part(rank.folder / file.path, file.rows, wanted, some).cast(schema)
+            yield read_part(rank.folder, file, wanted, some).cast(schema)
         if header.state == "open" and (rest := rank.unsealed).num_columns:
             yield rest.select(wanted).cast(schema)
     except (pa.ArrowException, KeyError, ValueError) as error:

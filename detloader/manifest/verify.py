@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -14,6 +12,9 @@ from detloader.manifest.digests import block_digests
 from detloader.manifest.parts import read_part
 from detloader.manifest.reader import Run, open_run
 from detloader.manifest.schema import BLOCK_ROWS, Header, is_stored
+
+if TYPE_CHECKING:
+    from detloader.manifest.folders import Folder
 
 __all__ = ["verify_run"]
 
@@ -40,18 +41,15 @@ def verify_run(run: Run | str | os.PathLike[str]) -> Run:
             )
             raise DamageError(message)
         for rank in stream.ranks:
-            _verify_parts(rank.folder, rank.header)
+            _verify_parts(rank.folder.anew(), rank.header)
     return opened
 
 
-def _verify_parts(folder: Path, header: Header) -> None:
+def _verify_parts(folder: Folder, header: Header) -> None:
     first_block = 0
     for file in header.files:
-        path = folder / file.path
-        if hashlib.sha256(path.read_bytes()).hexdigest() != file.sha256:
-            message = f"{path} is damaged: its SHA-256 does not fit; restore it from a copy"
-            raise DamageError(message)
-        rows = read_part(path, file.rows)
+        path = f"{folder}/{file.path}"
+        rows = read_part(folder, file)
         stored = [column for column in header.columns if is_stored(column.name, header.level)]
         if rows.column_names != [column.name for column in stored]:
             found = ", ".join(rows.column_names)

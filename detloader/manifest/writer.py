@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import msgspec
@@ -19,22 +18,14 @@ import pyarrow as pa
 
 from detloader.errors import UsageError
 from detloader.manifest.canonical import encode_header
-from detloader.manifest.claim import Claim
 from detloader.manifest.digests import arrow_type, block_digests, column_type
 from detloader.manifest.fingerprints import fingerprint, make_column
-from detloader.manifest.journal import Journal
-from detloader.manifest.layout import (
-    HEADER,
-    JOURNAL,
-    ORDER,
-    part_path,
-    rank_folder,
-    write_atomically,
-)
+from detloader.manifest.folders import folder_of
+from detloader.manifest.layout import HEADER, part_path
 from detloader.manifest.parts import part_bytes
 from detloader.manifest.run_id import choose_run_id
 from detloader.manifest.schema import (
-    BLOCK_ROWS,
+    PART_ROWS,
     RESERVED,
     ColumnType,
     Declared,
@@ -47,19 +38,19 @@ from detloader.manifest.schema import (
     allowed_types,
     is_stored,
 )
+from detloader.manifest.unpacking import MOST_BYTES
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from detloader.manifest.journal import Journal
+    from detloader.manifest.keyed import IdHash
     from detloader.manifest.relative import IdRoot
+    from detloader.manifest.remote import NoJournal
     from detloader.manifest.rounding import Rounding
+    from detloader.manifest.schema import Sampling
 
 __all__ = ["PART_ROWS", "RankWriter"]
-
-PART_ROWS = 4 * BLOCK_ROWS
-"""Rows of a sealed part; the last one of a rank has what is left.
-
-Sealing so many takes a fraction of a second, for which what is delivered waits in memory."""
 
 
 class RankWriter:
@@ -72,6 +63,8 @@ class RankWriter:
         rows: rows appended so far; after an error, those that were taken.
         id_root: folder that record IDs are told relative to.
         below_root: whether an ID lay below it.
+        sampling: which part of what is delivered is kept; None for all.
+        strong: whether content is digested by SHA-256.
     """
 
     def __init__(
@@ -87,7 +80,10 @@ class RankWriter:
         recipe: Recipe | None = None,
         run_id: str | None = None,
         id_root: IdRoot | None = None,
+        id_hash: IdHash | None = None,
         rounding: Rounding | None = None,
+        strong: bool = False,
+        sampling: Sampling | None = None,
     ) -> None:
         """Create the folder and an open manifest in it, or leave all as it was.
 
@@ -102,7 +98,10 @@ class RankWriter:
             recipe: how the loader was made.
             run_id: what all ranks have in common; by default as the environment says.
             id_root: folder that record IDs are told relative to; None leaves them.
+            id_hash: key of the digests that IDs are told as; None tells the IDs.
             rounding: what whoever digests content has done to floats before.
+            strong: whether content is digested by SHA-256.
+            sampling: which part of what is delivered whoever appends rows keeps.
 
         Raises:
             RunExistsError: that rank of that stream is recorded, or being recorded, or
@@ -112,8 +111,11 @@ class RankWriter:
                 cannot be written as JSON.
         """
         self.rows = 0
-        # The program may change its folder while it is recorded.
-        self.folder = rank_folder(Path(run).absolute(), stream, rank)
+        if id_hash is not None:
+            declared = id_hash.told(declared)
+            # Its arguments may be IDs.
+            recipe = recipe and msgspec.structs.replace(recipe, arguments={})
+        self.folder = folder_of(run, stream, rank)
         self._header = Header(
             run_id=run_id or "",
             stream=stream,
@@ -123,19 +125,25 @@ class RankWriter:
             state="open",
             recipe=recipe,
             relative_ids=msgspec.UNSET if id_root is None else True,
+            id_hash=msgspec.UNSET if id_hash is None else id_hash.name,
+            digest="sha256" if strong else msgspec.UNSET,
             rounding=msgspec.UNSET if rounding is None else rounding.name,
+            sampling=sampling or msgspec.UNSET,
             declared=declared,
             environment=environment,
             seen=Seen(),
         )
         self.id_root = id_root
         self.below_root = False
-        self._claim = Claim(self.folder)
-        self._journal: Journal | None = None
+        self._id_hash = id_hash
+        self.sampling = sampling
+        self.strong = strong
+        self._journal: Journal | NoJournal | None = None
         self._types: dict[str, ColumnType] = {}
         self._blocks: dict[str, list[str]] = {}
         self._epochs: set[int | None] = set()
         self._pending: list[pa.Table] = []
+        self._pending_bytes = 0
         self._sealed_rows = 0
         self._files: list[FileEntry] = []
         self._closed = False
@@ -151,6 +159,7 @@ class RankWriter:
         if self._closed:
             message = f"{self.folder} is sealed: record into another folder"
             raise UsageError(message)
+        rows = self._as_told(rows)
         types = _column_types(rows.schema)
         if self._journal is None:
             self._types = types
@@ -160,9 +169,6 @@ class RankWriter:
             message = f"the columns changed from {self._types} to {types}"
             raise UsageError(message)
         rows = rows.select(list(self._types)).cast(self._arrow_schema())
-        if self.id_root is not None:
-            as_told, rows = rows, self.id_root.apply(rows)
-            self.below_root |= rows != as_told
         while len(rows):
             if self.rows - self._sealed_rows == PART_ROWS:
                 self._seal_part()
@@ -171,12 +177,20 @@ class RankWriter:
             self._take(rows.slice(0, room))
             rows = rows.slice(room)
 
-    def close(self, *, seeds: Iterable[int] = (), lost: int = 0, broken_off: bool = False) -> None:
+    def close(
+        self,
+        *,
+        seeds: Iterable[int] = (),
+        lost: int = 0,
+        skipped: int | None = None,
+        broken_off: bool = False,
+    ) -> None:
         """Seal the run: digest what is left, list every file, say `complete`.
 
         Args:
             seeds: seeds that the loader used, in order of first use.
             lost: rows that could not be recorded.
+            skipped: rows that `sampling` left out; None where there is none.
             broken_off: whether the loader failed or was interrupted: the run is then
                 declared to be a part of what it was meant to be.
         """
@@ -185,6 +199,9 @@ class RankWriter:
         if self.rows > self._sealed_rows:
             self._seal_part()
         header = self._sealed_header(list(seeds), lost)
+        if skipped is not None:
+            seen = msgspec.structs.replace(header.seen, skipped=skipped)
+            header = msgspec.structs.replace(header, seen=seen)
         if broken_off:
             declared = msgspec.structs.replace(header.declared, complete=False)
             header = msgspec.structs.replace(header, declared=declared)
@@ -192,16 +209,20 @@ class RankWriter:
         # `complete` comes last: a process that dies before it leaves an open run.
         self._closed = True
         self._close_journal()
-        self._claim.release()
+        self.folder.release()
         self._write_header(
             msgspec.structs.replace(header, state="complete", fingerprint=fingerprint([header]))
         )
+
+    def note_loss(self, lost: int) -> None:
+        """Let the header say, while the run is open, how many rows could not be recorded."""
+        self._write_header(self._sealed_header([], lost))
 
     def discard(self) -> None:
         """Remove all that was written, and the folders that were made for it."""
         self._closed = True
         self._close_journal()
-        self._claim.remove()
+        self.folder.remove()
 
     def __str__(self) -> str:
         return str(self.folder)
@@ -224,15 +245,26 @@ class RankWriter:
 
     def _begin(self, run_id: str | None) -> None:
         _check_json(self._header)
-        with self._claim.beginning():
-            run_id = choose_run_id(self.folder.parents[1], run_id)
+        with self.folder.beginning():
+            run_id = choose_run_id(self.folder.run, run_id)
             self._header = msgspec.structs.replace(self._header, run_id=run_id)
             self._write_header(self._header)
 
+    def _as_told(self, rows: pa.Table) -> pa.Table:
+        """Return rows with IDs as the run is to have them; no others reach the disk."""
+        if self.id_root is not None:
+            given, rows = rows, self.id_root.apply(rows)
+            self.below_root |= rows != given
+        return rows if self._id_hash is None else self._id_hash.apply(rows)
+
     def _take(self, rows: pa.Table) -> None:
         assert self._journal is not None
+        if self._pending_bytes + rows.nbytes > MOST_BYTES:
+            message = f"{self.folder}: {PART_ROWS:,} rows have {MOST_BYTES:,} bytes at most"
+            raise UsageError(message)
         self._journal.append(rows)
         self._pending.append(rows)
+        self._pending_bytes += rows.nbytes
         self.rows += len(rows)
         if "epoch" in self._types:
             self._epochs.update(rows["epoch"].unique().to_pylist())
@@ -247,14 +279,13 @@ class RankWriter:
         for name, blocks in self._blocks.items():
             blocks.extend(digests[name])
         self._sealed_rows += len(rows)
-        self._pending = []
+        self._pending, self._pending_bytes = [], 0
         self._write_header(self._sealed_header([], 0))
 
     def _write_part(self, rows: pa.Table) -> FileEntry:
         path = part_path(len(self._files))
         data = part_bytes(rows)
-        (self.folder / ORDER).mkdir(exist_ok=True)
-        write_atomically(self.folder / path, data)
+        self.folder.write(path, data)
         digest = hashlib.sha256(data).hexdigest()
         return FileEntry(path=path, size=len(data), rows=len(rows), sha256=digest)
 
@@ -263,8 +294,7 @@ class RankWriter:
 
     def _begin_journal(self) -> None:
         previous = self._journal
-        path = self.folder / JOURNAL
-        self._journal = Journal(path, self._arrow_schema(), self._sealed_rows)
+        self._journal = self.folder.begin_journal(self._arrow_schema(), self._sealed_rows)
         if previous is not None:
             previous.close()
 
@@ -281,12 +311,12 @@ class RankWriter:
         )
 
     def _write_header(self, header: Header) -> None:
-        write_atomically(self.folder / HEADER, encode_header(header))
+        self.folder.write(HEADER, encode_header(header))
 
     def _close_journal(self) -> None:
         if self._journal is not None:
             self._journal.close()
-            (self.folder / JOURNAL).unlink(missing_ok=True)
+            self.folder.drop_journal()
 
 
 def _check_json(header: Header) -> None:

@@ -35,8 +35,7 @@ def test_a_torn_journal_gives_its_whole_batches_at_every_length(tmp_path: Path) 
     whole = path.read_bytes()
 
     for length in range(len(whole) + 1):
-        path.write_bytes(whole[:length])
-        found = read_journal(path)
+        found = read_journal(whole[:length])
         complete = [batch for batch, end in zip(BATCHES, ends, strict=True) if end <= length]
         if found is None:
             assert not complete

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 import rfc8785
 from hypothesis import given, settings
@@ -19,7 +20,7 @@ from detloader.manifest.schema import Declared, Environment, Header, Level, Reci
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 NUMBERS = st.integers() | st.integers(2**53 - 2, 2**65) | st.floats()
-KEYS = TEXT | st.sampled_from(["$int", "$float", "$object", "sha256"])
+KEYS = TEXT | st.sampled_from(["$int", "$float", "$floats", "$object", "sha256"])
 VALUES = st.recursive(
     st.none() | st.booleans() | NUMBERS | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
@@ -80,7 +81,29 @@ def _text(value: Any) -> str:
     return repr(value)
 
 
-@pytest.mark.parametrize("key", ["$int", "$float", "$object"])
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 2**32), st.lists(st.floats(), min_size=1, max_size=8), st.integers(998, 1003))
+def test_many_floats_come_back_bit_by_bit(seed: int, odd: list[float], count: int) -> None:
+    numbers = [*odd, *np.random.default_rng(seed).normal(size=count - len(odd)).tolist()]
+    read = decode_header(encode_header(header(declared=Declared(weights=numbers))), "manifest.json")
+
+    assert read.declared.weights is not None
+    if count >= 1000:
+        assert np.array(read.declared.weights).tobytes() == np.array(numbers).tobytes()
+    else:
+        np.testing.assert_array_equal(read.declared.weights, numbers)
+
+
+def test_a_million_weights_are_no_matter_of_minutes() -> None:
+    weights = [0.25] * 10**6
+    data = encode_header(header(declared=Declared(weights=weights)))
+
+    # As text of 18 digits each, as most weights are, they would be twice as long.
+    assert len(data) < 11 * 10**6
+    assert decode_header(data, "manifest.json").declared.weights == weights
+
+
+@pytest.mark.parametrize("key", ["$int", "$float", "$floats", "$object"])
 def test_a_users_own_mapping_is_no_number(key: str) -> None:
     config: dict[str, Any] = {"a": {key: "5"}, "b": [{key: {key: "nan"}}]}
     written = header(declared=Declared(config=config))
@@ -133,6 +156,8 @@ def test_a_newer_form_is_refused_by_its_number() -> None:
         sealed(fields_of(rank={"$int": "9" * 100_000})),
         sealed(fields_of(rank={"$int": "x"})),
         sealed(fields_of(declared={"seed": {"$float": "x"}, "config": {}})),
+        sealed(fields_of(declared={"weights": {"$floats": "AAAA"}})),
+        sealed(fields_of(declared={"weights": {"$floats": "AAA"}})),
         sealed(fields_of(declared={"batch": 1})),
         sealed(fields_of(declared={"config": {"a": json.loads("[" * 400 + "]" * 400)}, "b": 1})),
         sealed(fields_of(seen={"rows": -1})),
@@ -142,7 +167,7 @@ def test_a_newer_form_is_refused_by_its_number() -> None:
         sealed(fields_of(files=[{"path": "x", "size": 1, "rows": 1, "sha256": "no"}])),
         sealed(fields_of(fingerprint="0" * 63 + "G")),
     ],
-    ids=range(26),
+    ids=range(28),
 )
 def test_a_hostile_header_is_one_line_of_damage_in_bounded_time(data: bytes) -> None:
     began = time.perf_counter()
