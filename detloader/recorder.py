@@ -8,16 +8,23 @@ than a second even while its training loop stands still.
 from __future__ import annotations
 
 import atexit
+import concurrent.futures.thread  # noqa: F401 - its own end is to come after ours
+import contextlib
+import copy
 import logging
 import multiprocessing.util
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import pyarrow as pa
 
+from detloader.errors import RunError
+from detloader.manifest.folders import Folder
+from detloader.manifest.layout import is_remote
+from detloader.manifest.sampling import Sampler
+from detloader.manifest.strong import with_strong_content
 from detloader.manifest.writer import RankWriter
 
 __all__ = ["Chunk", "Recorder", "Sealing", "find_recorder", "recorder_of"]
@@ -46,6 +53,7 @@ class Recorder(Generic[ChunkT]):
 
     Attributes:
         wrapped: the loader that is recorded and its twin, while it is recorded.
+        raises: whether a loss is raised into the loop after all.
     """
 
     def __init__(
@@ -62,11 +70,14 @@ class Recorder(Generic[ChunkT]):
             seeds: those that the loader used, in order of first use; asked at the end.
         """
         self.wrapped: tuple[object, Any] | None = None
+        self.raises = False
         self._writer = writer
         self._encode = encode
         self._seeds = seeds
+        self._sampler = None if writer.sampling is None else Sampler(writer.sampling)
         self._chunks: list[ChunkT] = []
         self._lost = 0
+        self._noted = False
         self._counting = threading.Lock()
         self._stopped = False
         self._broken = False
@@ -80,10 +91,16 @@ class Recorder(Generic[ChunkT]):
         self._thread.start()
         _recorders[writer.folder] = self
 
+    @property
+    def run(self) -> str:
+        """Where the run lies."""
+        return self._writer.folder.run
+
     def put(self, chunk: ChunkT) -> None:
         """Take what was delivered; costs the loop one append."""
         if self._stopped:
             self._lose(chunk.rows)
+            self._raise_if_asked()
         else:
             self._chunks.append(chunk)
 
@@ -91,11 +108,15 @@ class Recorder(Generic[ChunkT]):
         """Stop at an element that could not be read, for what follows would close up the gap."""
         self._stop_at(error)
         self._lose(1)
+        self._raise_if_asked()
 
     def close(self, *, broken_off: bool = False) -> None:
         """Write what is left and seal the run; again, or in a forked child, does nothing.
 
         What the loader delivers later is no part of the run.
+
+        Raises:
+            RunError: rows were lost, or the run could not be sealed, and that is to be raised.
         """
         if self._closed:
             return
@@ -105,12 +126,21 @@ class Recorder(Generic[ChunkT]):
         self._drain()
         self._warn_of_root()
         try:
-            self._writer.close(seeds=self._seeds, lost=self._lost, broken_off=broken_off)
+            self._writer.close(
+                seeds=self._seeds,
+                lost=self._lost,
+                skipped=None if self._sampler is None else self._sampler.skipped,
+                broken_off=broken_off,
+            )
         except Exception as error:  # noqa: BLE001  # the training is over, but not the program
+            self._error = self._error or error
+            self._note_loss()
             _log.warning("%s stays open, it could not be sealed: %s", self._writer, error)
         # Not before: a signal that raised on the way here leaves it to the program's end.
         self._closed = True
         self.forget()
+        if not broken_off:
+            self._raise_if_asked()
 
     def forget(self) -> None:
         """Leave the run; a forked child does, for its parent records it."""
@@ -123,6 +153,8 @@ class Recorder(Generic[ChunkT]):
     def _run(self) -> None:
         while not self._stop.wait(_FLUSH_SECONDS):
             self._drain()
+            if self._lost and not self._noted:
+                self._note_loss()
 
     def _drain(self) -> None:
         # Taken first: what the loop appends meanwhile waits for the next turn.
@@ -136,8 +168,17 @@ class Recorder(Generic[ChunkT]):
             self._lose(rows)
             return
         before = self._writer.rows
+        # A copy, for what is interrupted is done again.
+        sampler = copy.deepcopy(self._sampler)
         try:
-            self._writer.append(self._encode(chunks))
+            table = self._encode(chunks)
+            if self._writer.strong:
+                table = with_strong_content(table)
+            if sampler is not None:
+                table = sampler.pick(table)
+                rows = len(table)
+            self._writer.append(table)
+            self._sampler = sampler
         except Exception as error:  # noqa: BLE001  # whatever it is, the training goes on
             self._broken = True
             self._stop_at(error)
@@ -153,6 +194,17 @@ class Recorder(Generic[ChunkT]):
         if self._error is None:
             self._error = error
             _log.warning("%s records no further rows: %s", self._writer, error)
+
+    def _note_loss(self) -> None:
+        # A process that is killed later has said that it lost rows, if not how many.
+        with contextlib.suppress(OSError, RunError):
+            self._writer.note_loss(self._lost)
+        self._noted = True
+
+    def _raise_if_asked(self) -> None:
+        if self.raises and self._error is not None:
+            message = f"{self._writer} does not hold all that was delivered: {self._error}"
+            raise RunError(message) from self._error
 
     def _warn_of_root(self) -> None:
         writer = self._writer
@@ -185,10 +237,10 @@ class Sealing:
         self.close(broken_off=kind is not None)
 
 
-_recorders: dict[Path, Recorder[Any]] = {}
+_recorders: dict[Folder, Recorder[Any]] = {}
 
 
-def find_recorder(folder: Path) -> Recorder[Any] | None:
+def find_recorder(folder: Folder) -> Recorder[Any] | None:
     """Return the recorder that is at work in a rank's folder."""
     return _recorders.get(folder)
 
@@ -202,7 +254,19 @@ def recorder_of(twin: object) -> Recorder[Any] | None:
 @atexit.register
 def _close_all() -> None:
     for recorder in list(_recorders.values()):
+        recorder.raises = False  # there is no loop any more
         recorder.close()
+
+
+def _close_remote() -> None:
+    for recorder in list(_recorders.values()):
+        if is_remote(recorder.run):
+            recorder.raises = False
+            recorder.close()
+
+
+# Before `atexit` comes the end of all executors, without which some stores cannot be reached.
+vars(threading).get("_register_atexit", atexit.register)(_close_remote)
 
 
 def _close_at_end_of_worker(close_all: Callable[[], None]) -> None:

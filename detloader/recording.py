@@ -13,19 +13,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from detloader.adapters import Adapter, find_adapter
 from detloader.adapters.request import IdSource, Request
 from detloader.errors import UsageError
-from detloader.manifest.layout import rank_folder
+from detloader.manifest.folders import folder_of
+from detloader.manifest.keyed import IdHash
+from detloader.manifest.prefix import continuation
 from detloader.manifest.relative import IdRoot
-from detloader.manifest.rounding import Rounding
+from detloader.manifest.rounding import Rounding, is_strong
 from detloader.manifest.run_id import rank_from_environment, ranks_from_environment
+from detloader.manifest.sampling import sampling_of
 from detloader.manifest.schema import Level, Recipe
 from detloader.recorder import find_recorder
 
@@ -43,10 +46,17 @@ def record(
     batched: bool | None = None,
     draws: bool = True,
     id_root: str | os.PathLike[str] | None = None,
+    id_hash: str | os.PathLike[str] | None = None,
     content: str | None = None,
     decimals: int | None = None,
+    digest: str | None = None,
+    epochs: Iterable[int] | None = None,
+    every: int | None = None,
+    then: str | None = None,
     declared: Mapping[str, object] | None = None,
+    parent: str | os.PathLike[str] | None = None,
     recipe: Recipe | None = None,
+    on_loss: Literal["count", "raise"] = "count",
 ) -> Any:
     """Return the loader's twin: the same elements and states, recorded as they are delivered.
 
@@ -56,8 +66,8 @@ def record(
     the same path goes on with its run, until that is sealed.
 
     Recording moves no random generator of the program, makes no extra iterator, and
-    raises nothing into the loop once it has started: what it could not write is counted,
-    and the run says so.
+    raises nothing into the loop once it has started, unless it is asked to: what it could
+    not write is counted, and the run says so.
 
     Args:
         loader: a stream of `to_grain`, or any iterable.
@@ -74,12 +84,23 @@ def record(
             drawn cannot be told by other means; docs/record-torch.md says what it costs.
         id_root: folder of the data on this machine: record IDs that are paths below it are
             kept relative to it, so that runs of two machines can be compared.
+        id_hash: file with a key: keyed digests of IDs are kept in their place, so that the run
+            may be shared where the IDs may not; docs/privacy.md says what that hides.
         content: "float16" or "float32": floats are rounded to it before content is digested,
             for decoders and kernels that differ in the last bit. Samples stay as they are.
         decimals: the same with so many digits after the decimal point, 0 to 15.
+        digest: "sha256": content is digested by it, and not by XXH3-64, which is made for speed
+            and holds against accidents alone.
+        epochs: numbers of the epochs to record, such as `range(0, 100, 10)`; all by default.
+        every: which batches of an epoch to record: with 10, those labelled 0, 10, 20, …; of a
+            loader without batches, records by their place in the epoch.
+        then: "order", to record epochs after the first one without draws and content.
         declared: what the run is meant to be, such as `{"weights": [1, 1, 2]}`; it stands
             above what the loader says of itself.
+        parent: the run that this one continues, sealed or cut off, which this one will name.
         recipe: how the loader was made, where a factory made it.
+        on_loss: "raise" to have a `RunError` in the loop, and from `close()`, where a row could
+            not be recorded.
 
     Returns:
         An object of the loader's kind, with `close()`, that is also a context manager.
@@ -89,6 +110,7 @@ def record(
         RunError: the folder cannot be written.
         UsageError: the loader cannot be recorded, or an argument makes no sense.
     """
+    level, raises = _level(level), _raises(on_loss)
     adapter = find_adapter(loader)
     if rank is None:
         rank, ranks = _place(adapter, loader)
@@ -99,22 +121,26 @@ def record(
         stream=stream,
         rank=rank,
         ranks=ranks,
-        level=_level(level),
+        level=level,
         ids=ids,
         batched=batched,
         draws=draws,
-        declared=declared or {},
+        declared={**continuation(parent), **(declared or {})},
         recipe=recipe and _as_recorded(recipe, ids, id_root, batched=batched),
         id_root=None if id_root is None else IdRoot(id_root),
+        id_hash=None if id_hash is None else IdHash.of(id_hash),
         rounding=Rounding.of(content, decimals),
+        strong=is_strong(digest),
+        sampling=sampling_of(epochs, every, then, level),
     )
-    folder = rank_folder(Path(run).absolute(), stream, request.rank)
+    folder = folder_of(run, stream, request.rank)
     recorder = find_recorder(folder)
     if recorder is not None and recorder.wrapped is not None and recorder.wrapped[0] is loader:
         return recorder.wrapped[1]
     twin = adapter.wrap(loader, request)
     if (started := find_recorder(folder)) is not None:
         started.wrapped = loader, twin
+        started.raises = raises
     return twin
 
 
@@ -144,6 +170,13 @@ def _place(adapter: Adapter, loader: Any) -> tuple[int, int | None]:
     """Return the rank that a loader reads for, and how many there are; None where nobody says."""
     rank_of = getattr(adapter, "rank_of", None)
     return (rank_of and rank_of(loader)) or (rank_from_environment(), ranks_from_environment())
+
+
+def _raises(on_loss: str) -> bool:
+    if on_loss not in {"count", "raise"}:
+        message = f"on_loss {on_loss!r} is neither 'count' nor 'raise'"
+        raise UsageError(message)
+    return on_loss == "raise"
 
 
 def _level(level: Level | str) -> Level:

@@ -1,6 +1,6 @@
 """How fast are equal and differing runs of ten million rows told apart?
 
-Run `python tests/benchmarks/bench_audit.py [ROWS] [--huge ROWS]`. Targets: `audit` of two equal
+Run `python -m tests.benchmarks.bench_audit [ROWS] [--huge ROWS]`. Targets: `audit` of two equal
 runs under 0.5 s, `detloader --help` under 0.2 s, as processes with their start. The blocks of
 the equal runs are overwritten before they are audited: the verdict cannot come from them.
 
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -31,6 +30,7 @@ from numpy.typing import NDArray
 
 from detloader.manifest.schema import Declared, Environment, Level
 from detloader.manifest.writer import RankWriter
+from tests.benchmarks.process import Cost, cost_of
 
 DETLOADER = Path(sysconfig.get_path("scripts")) / "detloader"
 
@@ -72,17 +72,9 @@ def seconds(*arguments: object, repeats: int = 7) -> tuple[float, str]:
     return statistics.median(taken), found.stdout or found.stderr
 
 
-def cost(*arguments: object) -> tuple[float, float, float, str]:
-    """Return wall time, processor time and peak memory (MB) of a process, and what it said."""
-    command = [str(DETLOADER), *map(str, arguments)]
-    began = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        output = process.stdout.read()
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    wall = time.perf_counter() - began
-    return wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, output
+def cost(*arguments: object) -> Cost:
+    """Return what the program takes with these arguments."""
+    return cost_of([DETLOADER, *arguments])
 
 
 def compare_differing(folder: Path, rows: int, epochs: int) -> None:

@@ -60,8 +60,8 @@ def stream(transform: Callable[..., Any]) -> Any:
     )
 
 
-def compare(name: str, transform: Callable[..., Any], rows: int) -> None:
-    """Print one line."""
+def compare(name: str, transform: Callable[..., Any], rows: int) -> dict[str, Any]:
+    """Give one row of the table."""
     elements = -(-rows // BATCH // TURNS)
     plain_turns, watched_turns = [], []
     with tempfile.TemporaryDirectory() as folder:
@@ -84,24 +84,25 @@ def compare(name: str, transform: Callable[..., Any], rows: int) -> None:
     without = sum(took.processor for took in plain_turns)
     within = sum(took.processor for took in watched_turns) + recorder
     each = 1e6 / (elements * TURNS * BATCH)
-    report(
-        f"{name:<22} {elements * TURNS * BATCH:>8,} {without * each:>8.2f} {within * each:>9.2f}"
-        f" {within / without - 1:>9.1%} {statistics.median(ratios) - 1:>8.1%}"
-        f" {sealing * 1e3:>8.0f}"
-    )
+    return {
+        "transform": name,
+        "rows": elements * TURNS * BATCH,
+        "plain, µs": without * each,
+        "recorded, µs": within * each,
+        "more processor, %": 100 * (within / without - 1),
+        "more by the clock, %": 100 * (statistics.median(ratios) - 1),
+        "sealing, ms": sealing * 1e3,
+    }
 
 
-def report(line: str) -> None:
-    print(line)  # noqa: T201 - the script's output
-
-
-def main() -> None:
-    """Print the table."""
-    titles = f"{'plain us':>8} {'record us':>9} {'processor':>9} {'clock':>8} {'seal ms':>8}"
-    report(f"{'records of 1 KB':<22} {'rows':>8} {titles}")
-    compare("one normal draw", add_noise, ROWS_RECORDED)
-    compare("50 us of work", add_noise_slowly, ROWS_RECORDED // 4)
+def measure() -> list[dict[str, Any]]:
+    """Give the rows of the table."""
+    return [
+        compare("one normal draw", add_noise, ROWS_RECORDED),
+        compare("50 µs of work", add_noise_slowly, ROWS_RECORDED // 4),
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    for row in measure():
+        print(row)  # noqa: T201 - the script's output

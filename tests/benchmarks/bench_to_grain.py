@@ -44,8 +44,8 @@ def microseconds(iterator: Iterator[Any], elements: int) -> float:
     return (time.perf_counter() - start) / elements / BATCH * 1e6
 
 
-def compare(name: str, records: list[Any], elements: int, rounds: int) -> None:
-    """Print one line: microseconds per record of both, and how many times faster ours is."""
+def compare(name: str, records: list[Any], elements: int, rounds: int) -> dict[str, Any]:
+    """Give microseconds per record of both, and how many times faster ours is."""
     ours = iter(
         to_grain(
             records,
@@ -68,28 +68,28 @@ def compare(name: str, records: list[Any], elements: int, rounds: int) -> None:
     medians = [statistics.median(side) for side in zip(*pairs, strict=True)]
     ratios = sorted(theirs / ours for ours, theirs in pairs)
     quarter = len(ratios) // 4
-    report(
-        f"{name:<10} {len(records):>8,} {medians[0]:>8.2f} {medians[1]:>9.2f}"
-        f" {statistics.median(ratios):>7.2f} {ratios[quarter]:>6.2f} to {ratios[-quarter]:.2f}"
-    )
+    return {
+        "record": name,
+        "records": len(records),
+        "to_grain, µs": medians[0],
+        "chain, µs": medians[1],
+        "times faster": statistics.median(ratios),
+        "quartiles": f"{ratios[quarter]:.2f} to {ratios[-quarter]:.2f}",
+    }
 
 
 def records_of(floats: int, count: int) -> list[dict[str, Any]]:
     return [{"x": np.full(floats, i, np.float32), "y": np.int32(i)} for i in range(count)]
 
 
-def report(line: str) -> None:
-    print(line)  # noqa: T201 - the script's output
-
-
-def main() -> None:
-    """Print the table."""
-    report(
-        f"{'record':<10} {'records':>8} {'ours us':>8} {'chain us':>9} {'faster':>7}   quartiles"
-    )
-    compare("1 KB", records_of(256, 20_000), elements=60, rounds=60)
-    compare("150 KB", records_of(37_500, 400), elements=10, rounds=60)
+def measure() -> list[dict[str, Any]]:
+    """Give the rows of the table."""
+    return [
+        compare("1 KB", records_of(256, 20_000), elements=60, rounds=60),
+        compare("150 KB", records_of(37_500, 400), elements=10, rounds=60),
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    for row in measure():
+        print(row)  # noqa: T201 - the script's output
