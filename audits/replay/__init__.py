@@ -7,7 +7,8 @@ What happens, in the order of a question's way:
     vary, axis      which axes are asked for; what an axis is, and where it is found
     expectations    what must hold for a run that an axis varied
     trial           one job done and compared with the unvaried run: a task for any executor
-    launch, job     processes for one job; what a job is
+    launch, job     processes for one job; what a job is; process: one that may do anything
+    elsewhere       the same with other versions, in environments that are made for them
     child           what happens in such a process, the only place where recorded code runs
     resume          the two parts of an interrupted run, joined
     search, shrink  the smallest sets of axes that break a run; the smallest case of one

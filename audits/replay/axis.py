@@ -10,8 +10,11 @@ hold for a run that it varied) and a way to vary a job, of which there are three
 
 and what it tries, `VALUES`, or `values(job)` where that depends on the job: it is offered
 where that gives any. `current(job)` tells the unvaried value, where there is one.
-`BY_DEFAULT = False` leaves it out unless it is named, and `SHRINKS = True` says that smaller
-values make a simpler case.
+`BY_DEFAULT = False` leaves it out unless it is named, `SHRINKS = True` says that smaller
+values make a simpler case, and `TEXT = True` that values are text, such as 3.10.
+
+The name of an installed package is an axis as well, that of its versions: the module `package`
+defines them all, and is told the name by `vary(job, value, name)`.
 """
 
 from __future__ import annotations
@@ -19,24 +22,25 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from detloader.audits import axes
+from detloader.audits.environments.interpreter import installed
 from detloader.audits.replay.expectations import Asks
 from detloader.audits.rule import Stage
 from detloader.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import ModuleType
 
     from detloader.audits.replay.job import Job
     from detloader.findings import JsonValue
 
-__all__ = ["Axis", "all_axes", "find_axis"]
+__all__ = ["Axis", "all_axes", "find_axis", "in_order"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +53,12 @@ class Axis:
     asks: Asks
     by_default: bool
     shrinks: bool
+    text: bool
     names: tuple[str, ...]
     tried: Sequence[JsonValue]
     values_of: Callable[[Job], Sequence[JsonValue]] | None
     current_of: Callable[[Job], JsonValue] | None
-    change: Callable[[Job, JsonValue], Job] | None
+    change: Callable[..., Job] | None
     enter: Callable[[Any], None] | None
 
     def current(self, job: Job) -> JsonValue:
@@ -91,8 +96,13 @@ class Axis:
 @functools.cache
 def all_axes() -> tuple[Axis, ...]:
     """Find all axes, in causal order."""
-    found = [find_axis(module.name) for module in pkgutil.iter_modules(axes.__path__)]
-    return tuple(sorted(found, key=lambda axis: (axis.stage, axis.name)))
+    found = (find_axis(module.name) for module in pkgutil.iter_modules(axes.__path__))
+    return tuple(in_order(found))
+
+
+def in_order(found: Iterable[Axis]) -> list[Axis]:
+    """Return axes in causal order."""
+    return sorted(found, key=lambda axis: (axis.stage, axis.name))
 
 
 @functools.cache
@@ -107,8 +117,23 @@ def find_axis(name: str) -> Axis:
         for axis in all_axes():
             if name in axis.names:
                 return axis
-        raise UsageError(f"there is no axis {name!r}: the axes are {', '.join(names)}")
+        if installed(name) is not None:
+            return _of_package(name)
+        raise UsageError(
+            f"there is no axis {name!r}: the axes are {', '.join(names)}, and installed packages"
+        )
     return _as_axis(name, importlib.import_module(f"{axes.__name__}.{name}"))
+
+
+def _of_package(name: str) -> Axis:
+    versions = find_axis("package")
+    assert versions.change is not None
+    return replace(
+        versions,
+        name=name,
+        current_of=lambda _: installed(name),
+        change=functools.partial(versions.change, name=name),
+    )
 
 
 def _as_axis(name: str, module: ModuleType) -> Axis:
@@ -119,6 +144,7 @@ def _as_axis(name: str, module: ModuleType) -> Axis:
         asks=module.ASKS,
         by_default=getattr(module, "BY_DEFAULT", True),
         shrinks=getattr(module, "SHRINKS", False),
+        text=getattr(module, "TEXT", False),
         names=getattr(module, "NAMES", ()),
         tried=getattr(module, "VALUES", ()),
         values_of=getattr(module, "values", None),

@@ -15,7 +15,8 @@ import msgspec
 from detloader.audits.replay.job import Learnt, Report
 from detloader.audits.replay.states import find_state, restore
 from detloader.errors import DetloaderError
-from detloader.manifest.rounding import Rounding
+from detloader.manifest.rounding import Digester
+from detloader.packages import loaded_since
 from detloader.recipe import build_loader, load_factory
 from detloader.recording import record
 
@@ -48,7 +49,10 @@ def _do(part: Part) -> Learnt:
     _enter(job.hooks)
     if part.only_import:
         return Learnt(parameters=_parameters(load_factory(job.factory)))
+    before = {*sys.modules}
     loader, recipe = build_loader(job.factory, part.arguments)
+    if job.notes_packages:
+        recipe = msgspec.structs.replace(recipe, packages=loaded_since(before))
     recorded = record(
         loader,
         part.run,
@@ -58,7 +62,7 @@ def _do(part: Part) -> Learnt:
         batched=job.batched,
         id_root=job.id_root,
         recipe=recipe,
-        **(Rounding(job.rounding).arguments if job.rounding else {}),
+        **Digester.named(job.rounding).arguments,
     )
     with recorded:
         elements, stateful = _iterate(recorded, part)

@@ -10,7 +10,8 @@ import msgspec
 
 from detloader.audits.replay.answer import judged, unjudged
 from detloader.audits.replay.control import control, repeated
-from detloader.audits.replay.course import alone, together
+from detloader.audits.replay.course import alone, together, varied
+from detloader.audits.replay.elsewhere import control_elsewhere
 from detloader.audits.replay.launch import inspect_factory
 from detloader.audits.replay.recipes import job_of
 from detloader.audits.replay.session import Session
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from concurrent.futures import Executor
 
+    from detloader.audits.replay.job import Job
     from detloader.audits.replay.vary import Variation
     from detloader.findings import JsonValue, Result
 
@@ -90,17 +92,32 @@ def replay(
         first = control(session, job, recorded if as_recorded else None)
         if first.reason is not None:
             return unjudged(recorded, first)
-        tried = alone(session, first, variations(first.job, words))
+        near, far = _by_place(first.job, variations(first.job, words))
+        tried = alone(session, first, near)
         tried += together(session, first, tried)
+        second = control_elsewhere(session, first) if far else first
+        if second.reason is not None:
+            return unjudged(recorded, second)
+        tried += alone(session, second, far)
         broken = next((each for each in tried if each.broken), None)
         smallest = None
         if broken is not None:
-            first = repeated(session, first)
-            if first.reason is not None:
-                return unjudged(recorded, first)
+            unvaried = repeated(session, second if broken.variations[0] in far else first)
+            if unvaried.reason is not None:
+                return unjudged(recorded, unvaried)
             case = replace(asked, variations=broken.variations)
-            smallest = shrink(session, first, case, broken)
+            smallest = shrink(session, unvaried, case, broken)
         return judged(recorded, first, tried, asked=asked, smallest=smallest, kept=session.kept)
+
+
+def _by_place(job: Job, chosen: Iterable[Variation]) -> tuple[list[Variation], list[Variation]]:
+    """Tell variations that are tried here from those that take an environment of their own."""
+    near: list[Variation] = []
+    far: list[Variation] = []
+    for variation in chosen:
+        is_near = varied(job, [variation]).versions is None
+        (near if is_near else far).append(variation)
+    return near, far
 
 
 def plan(

@@ -45,7 +45,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         ids: key of each element that holds its record's ID.
         batched: whether an element is a batch.
         id_root: folder that record IDs are kept relative to.
-        rounding: what is done to floats before content is digested, as headers have it.
+        rounding: how content is digested, as `Header.digesting` names it.
         folder: the working folder of the child; `ELSEWHERE` for a new one.
         home: the folder that a new one has links to all of.
         importable: folders that modules are imported from, besides the working folder.
@@ -58,7 +58,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             ranks, where it takes any.
         resume_at: elements after which the iterator's state is saved and restored in a new
             process; None for an uninterrupted run.
+        notes_packages: whether the run says which packages the factory loaded.
         learnt: what the unvaried replay told; None before it has run.
+        packages: versions of the packages that an environment for it has to hold.
+        versions: those that take the place of what is here, of Python too, in an environment
+            that is made for them; where there are none it is this one. Either way the small
+            recorder records. None for all other jobs.
     """
 
     factory: str
@@ -78,7 +83,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     world_size: int = 1
     rank_arguments: tuple[str, str] | None = None
     resume_at: int | None = None
+    notes_packages: bool = False
     learnt: Learnt | None = None
+    packages: dict[str, str] = {}
+    versions: dict[str, str] | None = None
 
     def argument(self, names: Iterable[str]) -> str | None:
         """Return the first of several names under which the factory takes an argument."""

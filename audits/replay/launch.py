@@ -1,39 +1,27 @@
-"""Starts the processes of one replay, and says how they ended.
-
-A process may hang, print without end, leave others behind or vanish without a word: none of
-that harms the replays beside it.
-"""
+"""Starts the processes of one replay, and says how they ended."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 import uuid
-from collections import deque
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from detloader.audits.replay.job import ELSEWHERE, Part, Replayed, Report
+from detloader.audits.replay.process import Process, how_it_ended
 from detloader.audits.replay.resume import join_parts
 
 if TYPE_CHECKING:
     from detloader.audits.replay.job import Job
     from detloader.findings import JsonValue
 
-__all__ = ["inspect_factory", "launch"]
-
-_TAIL_BYTES = 4096
-_TAIL_LINES = 5
-_AT_ONCE = 1 << 16
-_PATIENCE_SECONDS = 1.0
+__all__ = ["arguments_of", "environment_of", "inspect_factory", "launch"]
 
 
 def launch(job: Job, run: Path, timeout: float) -> Replayed:
@@ -49,7 +37,7 @@ def launch(job: Job, run: Path, timeout: float) -> Replayed:
     """
     with tempfile.TemporaryDirectory(prefix="detloader-") as folder:
         parts = [
-            Part(job=job, run=str(run), rank=rank, arguments=_arguments(job, rank))
+            Part(job=job, run=str(run), rank=rank, arguments=arguments_of(job, rank))
             for rank in range(job.world_size)
         ]
         if job.resume_at is not None:
@@ -91,7 +79,8 @@ def _dead(replayed: Replayed, why: str) -> Replayed:
     return msgspec.structs.replace(replayed, died=why)
 
 
-def _arguments(job: Job, rank: int) -> dict[str, JsonValue]:
+def arguments_of(job: Job, rank: int) -> dict[str, JsonValue]:
+    """Return the keyword arguments of the factory in the process of one rank."""
     if job.rank_arguments is None:
         return job.arguments
     own_rank, world = job.rank_arguments
@@ -107,7 +96,7 @@ def _together(parts: list[Part], folder: Path, timeout: float) -> Replayed:
             stack.enter_context(_Child(part, folder / f"{len(parts)}-{part.rank}", run_id))
             for part in parts
         ]
-        reports = [child.wait(deadline, timeout) for child in children]
+        reports = [child.report(deadline, timeout) for child in children]
     dead = next((at for at, report in enumerate(reports) if report.died is not None), None)
     lines = children[dead or 0].last_lines
     report = reports[dead or 0]
@@ -123,83 +112,30 @@ def _of_rank(died: str | None, rank: int | None, ranks: int) -> str | None:
     return died if died is None or ranks == 1 else f"rank {rank}: {died}"
 
 
-class _Child:
-    """One process, in a session of its own, so that whatever it leaves behind can be ended."""
+class _Child(Process):
+    """A process that does one part of a job, and reports."""
 
     def __init__(self, part: Part, folder: Path, run_id: str) -> None:
         folder.mkdir(exist_ok=True)
-        self._part = part
-        self._path = folder / "job.json"
-        self._path.write_bytes(msgspec.json.encode(part))
-        self._report = self._path.with_suffix(".report")
+        path = folder / "job.json"
+        path.write_bytes(msgspec.json.encode(part))
+        self._report = path.with_suffix(".report")
         self._report.unlink(missing_ok=True)
-        self._tail: deque[bytes] = deque(maxlen=2)
-        self._process = subprocess.Popen(  # noqa: S603 - ourselves
+        super().__init__(
             # Without the working folder before the standard library: a factory's is imported later.
-            [sys.executable, "-P", "-m", "detloader.audits.replay", str(self._path)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=_folder(part.job, folder),
-            env=_environment(part, run_id),
-            start_new_session=True,
+            [sys.executable, "-P", "-m", "detloader.audits.replay", str(path)],
+            folder=_folder(part.job, folder),
+            variables=environment_of(part, run_id),
         )
-        assert self._process.stdout is not None
-        self._reader = threading.Thread(
-            target=self._read, args=(self._process.stdout,), daemon=True
-        )
-        self._reader.start()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """End what is left of the process's session; first as it may still tidy up after itself."""
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            self._signal(number)
-            patience = time.monotonic() + _PATIENCE_SECONDS
-            while self._signal(0) and time.monotonic() < patience:
-                self._process.poll()
-                time.sleep(0.01)
-        # A process that made a session of its own may hold the pipe open for ever.
-        self._reader.join(_PATIENCE_SECONDS)
-
-    def wait(self, deadline: float, timeout: float) -> Report:
+    def report(self, deadline: float, timeout: float) -> Report:
         """Wait for the end, and say how it was."""
-        try:
-            status = self._process.wait(max(deadline - time.monotonic(), 0.01))
-        except subprocess.TimeoutExpired:
-            self._signal(signal.SIGKILL)
-            self._process.wait()
+        status = self.wait(max(deadline - time.monotonic(), 0.01))
+        if status is None:
             return Report(died=f"it did not end within {timeout:g} seconds")
         if self._report.exists():
             return msgspec.json.decode(self._report.read_bytes(), type=Report)
-        return Report(died=f"its process ended {_how(status)} before its loader did")
-
-    @property
-    def last_lines(self) -> list[str]:
-        """What it printed last."""
-        text = b"".join(self._tail)[-_TAIL_BYTES:].decode(errors="replace")
-        return [line.rstrip() for line in text.splitlines() if line.strip()][-_TAIL_LINES:]
-
-    def _signal(self, number: int) -> bool:
-        """Signal the whole session; tell whether there still is one."""
-        try:
-            os.killpg(self._process.pid, number)
-        except (ProcessLookupError, PermissionError):
-            return False
-        return True
-
-    def _read(self, output: IO[bytes]) -> None:
-        with output:
-            while chunk := os.read(output.fileno(), _AT_ONCE):
-                self._tail.append(chunk)
-
-
-def _how(status: int) -> str:
-    if status < 0:
-        return f"by {signal.Signals(-status).name}"
-    return f"with status {status}"
+        return Report(died=f"its process ended {how_it_ended(status)} before its loader did")
 
 
 def _folder(job: Job, folder: Path) -> str:
@@ -215,7 +151,8 @@ def _folder(job: Job, folder: Path) -> str:
     return str(elsewhere)
 
 
-def _environment(part: Part, run_id: str) -> dict[str, str]:
+def environment_of(part: Part, run_id: str) -> dict[str, str]:
+    """Return the environment variables of a process that does this part of a job."""
     changes: dict[str, str | None] = {
         "DETLOADER_RUN_ID": run_id,
         **_launcher(part),

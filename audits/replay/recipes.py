@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from detloader.audits.axes.world_size import NAMES, RANKS
+from detloader.audits.environments.cache import packages_of
+from detloader.audits.environments.interpreter import installed
 from detloader.audits.replay.job import Job, known_as
+from detloader.audits.sampled import require_every_row, require_ids
 from detloader.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,8 +19,9 @@ if TYPE_CHECKING:
 
     from detloader.findings import JsonValue
     from detloader.manifest.reader import Run, Stream
+    from detloader.manifest.schema import Recipe
 
-__all__ = ["describe", "job_of"]
+__all__ = ["describe", "job_of", "make_job"]
 
 
 def job_of(
@@ -31,29 +35,54 @@ def job_of(
         arguments: arguments of the factory that take other values.
 
     Raises:
-        UsageError: the run does not say how its loader was made.
+        UsageError: the run does not say how its loader was made, or how far it came.
     """
     chosen = _stream(run, stream)
     recipe = chosen.recipe
     assert recipe is not None
     taken = recipe.elements or (None if chosen.complete else _elements(chosen))
-    given = {**recipe.arguments, **(arguments or {})}
-    ranks, worlds = known_as(RANKS, given), known_as(NAMES, given)
-    hash_seed = chosen.environment.env.get("PYTHONHASHSEED")
+    job = make_job(
+        msgspec.structs.replace(
+            recipe,
+            arguments={**recipe.arguments, **(arguments or {})},
+            elements=taken or msgspec.UNSET,
+            id_root=_id_root(run, chosen) or msgspec.UNSET,
+        ),
+        stream=chosen.name,
+        rounding=chosen.ranks[0].header.digesting,
+        hash_seed=chosen.environment.env.get("PYTHONHASHSEED"),
+        ranks=len(chosen.ranks),
+    )
+    return msgspec.structs.replace(job, packages=_packages_here(chosen))
+
+
+def make_job(
+    recipe: Recipe, *, stream: str, rounding: str | None, hash_seed: str | None, ranks: int
+) -> Job:
+    """Return what has to be done to follow a recipe, from the current folder.
+
+    Args:
+        recipe: how the loader is made.
+        stream: name of the stream to record.
+        rounding: how content is digested, as `Header.digesting` names it.
+        hash_seed: `PYTHONHASHSEED` as it was; None where it was not set.
+        ranks: how many there were.
+    """
+    own_rank, world = known_as(RANKS, recipe.arguments), known_as(NAMES, recipe.arguments)
     return Job(
         factory=recipe.factory,
-        arguments=given,
-        stream=chosen.name,
-        elements=taken or None,
+        arguments=recipe.arguments,
+        stream=stream,
+        elements=recipe.elements or None,
         ids=recipe.ids or None,
         batched=recipe.batched or None,
-        id_root=_id_root(run, chosen),
-        rounding=chosen.ranks[0].header.rounding or None,
+        id_root=recipe.id_root or None,
+        rounding=rounding,
         folder=str(Path.cwd()),
         # What was left to chance would never repeat itself.
         variables={"PYTHONHASHSEED": hash_seed if (hash_seed or "").isdecimal() else "0"},
-        world_size=len(chosen.ranks),
-        rank_arguments=(ranks, worlds) if ranks and worlds else None,
+        world_size=ranks,
+        rank_arguments=(own_rank, world) if own_rank and world else None,
     )
 
 
@@ -84,6 +113,7 @@ def _stream(run: Run, name: str | None) -> Stream:
     if len(made) > 1:
         names = " or ".join(stream.name for stream in made)
         raise UsageError(f"{run.path} has several streams: name one by --stream {names}")
+    require_ids(made[0])
     return made[0]
 
 
@@ -98,8 +128,18 @@ def _id_root(run: Run, stream: Stream) -> str | None:
     return root
 
 
+def _packages_here(stream: Stream) -> dict[str, str]:
+    """Return the versions here of what the factory loaded, or of all that matters."""
+    recorded = (stream.recipe and stream.recipe.packages) or packages_of(
+        stream.environment.versions
+    )
+    found = {name: installed(name) for name in recorded}
+    return {name: version for name, version in found.items() if version is not None}
+
+
 def _elements(stream: Stream) -> int:
     """Count the elements that the first rank delivered."""
+    require_every_row(stream)
     rank = stream.ranks[0]
     if "batch" not in rank.columns:
         return rank.rows

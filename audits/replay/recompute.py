@@ -19,13 +19,14 @@ import pyarrow as pa
 from detloader.adapters import find_adapter
 from detloader.audits.engine import summary
 from detloader.audits.replay.recipes import job_of
+from detloader.audits.sampled import require_every_row, require_ids
 from detloader.errors import UsageError
 from detloader.findings import Result, Verdict
+from detloader.grain.plan import Plan
 from detloader.manifest.digests import block_digests
 from detloader.manifest.reader import Run, open_run
 from detloader.manifest.rounding import Digester
 from detloader.manifest.schema import BLOCK_ROWS
-from detloader.plan import Plan
 from detloader.recipe import build_loader
 
 if TYPE_CHECKING:
@@ -152,8 +153,8 @@ def record_digests(job: Job, start: int, stop: int) -> Digests:
     remake = getattr(find_adapter(loader), "remake", None)
     if remake is None:
         raise UsageError(
-            f"{job.factory} gives a {type(loader).__name__}: only streams of to_grain can make "
-            "records alone; leave --recompute out"
+            f"{job.factory} gives a {type(loader).__name__}: only streams of to_grain and the HDF5 "
+            "Dataloader make records alone; leave --recompute out"
         )
     return _digested(remake(loader, start, stop, Digester.named(job.rounding)))
 
@@ -167,6 +168,8 @@ def _sealed(run: Run, name: str | None) -> Stream:
     if len(streams) != 1:
         raise UsageError(f"{run.path} has streams {', '.join(run.streams)}: name one by --stream")
     (stream,) = streams
+    require_ids(stream)
+    require_every_row(stream)
     if len(stream.ranks) > 1 or stream.ranks[0].header.state != "complete":
         raise UsageError(f"{run.path} is not one sealed rank: its blocks cannot be compared")
     return stream

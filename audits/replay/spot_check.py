@@ -6,19 +6,22 @@ from a generator of the whole program gives a record that cannot be made again.
 
 from __future__ import annotations
 
+import functools
 import random
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from detloader.adapters import find_alone
 from detloader.manifest.rounding import Digester
 from detloader.randomness import digest_draws
 
 if TYPE_CHECKING:
-    from detloader.alone import Alone
     from detloader.findings import RecordId
+    from detloader.grain.alone import Alone
     from detloader.manifest.reader import Run
 
 __all__ = ["Otherwise", "sampled", "spot_check"]
@@ -61,41 +64,42 @@ def spot_check(loader: Any, run: Run, share: float) -> tuple[int, list[Otherwise
     """Make a share of a run's records again, alone, and compare them with what was recorded.
 
     Args:
-        loader: the stream that was recorded, in one iteration; one of `to_grain`.
+        loader: what was recorded, in one iteration; it makes any row alone.
         run: the run.
         share: share of its rows, 0 < share <= 1.
 
     Returns:
         How many were made again, and those that came out otherwise.
+
+    Raises:
+        UsageError: the loader makes no record alone.
     """
     (stream,) = run.streams.values()
     names = [name for name in ("record", "draws", "content") if name in stream.columns]
     rows = stream.ranks[0].table(names)
     chosen = sampled(len(rows), share)
-    digester = Digester.named(stream.ranks[0].header.rounding or None)
+    digester = Digester.named(stream.ranks[0].header.digesting)
+    make = functools.partial(find_alone(loader), loader, digester=digester)
     found = []
     for number in chosen:
         recorded = {name: rows[name][number].as_py() for name in names}
         before = _global_states()
-        made: Alone = loader.alone(number, digester)
-        columns = _differing(recorded, made, loader, digester)
+        made = make(number)
+        columns = _differing(recorded, made)
         if columns:
             moved = [name for name, state in _global_states().items() if state != before[name]]
-            cause = _cause(loader, made, moved, digester)
+            cause = _cause(make, made, moved)
             found.append(
                 Otherwise(row=number, record=recorded["record"], columns=columns, cause=cause)
             )
     return len(chosen), found
 
 
-def _differing(
-    recorded: dict[str, Any], made: Alone, loader: Any, digester: Digester
-) -> tuple[str, ...]:
+def _differing(recorded: dict[str, Any], made: Alone) -> tuple[str, ...]:
     again = {"draws": made.draws_digest, "content": made.content}
     differing = [name for name in again if name in recorded and recorded[name] != again[name]]
-    if differing == ["content"]:
-        in_batch = loader.content_in_batch(made.position, digester)
-        differing = [] if in_batch == recorded["content"] else differing
+    if differing == ["content"] and made.content_in_batch() == recorded["content"]:
+        return ()
     return tuple(differing)
 
 
@@ -110,12 +114,12 @@ def _global_states() -> dict[str, Any]:
     return states
 
 
-def _cause(loader: Any, made: Alone, moved: list[str], digester: Digester) -> str:
+def _cause(make: Callable[[int], Alone], made: Alone, moved: list[str]) -> str:
     if moved:
         return f"it draws from the global generator of {' and '.join(moved)}"
     if made.changed_in_place:
         return "what is made of it changes the source's own record in place"
-    again: Alone = loader.alone(made.position, digester)
+    again = make(made.position)
     if (again.draws_digest, again.content) != (made.draws_digest, made.content):
         return "it comes out otherwise each time: the transform or the source keeps a state"
     return "the transform or the source kept something from the first time"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from detloader.audits.engine import audit
+from detloader.audits.replay.elsewhere import launch_elsewhere
 from detloader.audits.replay.expectations import Asks, meets
 from detloader.audits.replay.job import Job, Replayed
 from detloader.audits.replay.launch import launch
@@ -59,7 +60,8 @@ def perform(trial: Trial) -> Answer:
     run = Path(trial.run)
     shutil.rmtree(run, ignore_errors=True)
     try:
-        replayed = launch(trial.job, run, trial.timeout)
+        start = launch if trial.job.versions is None else launch_elsewhere
+        replayed = start(trial.job, run, trial.timeout)
     except DetloaderError as error:
         return Answer(replayed=Replayed(run=trial.run, died=str(error)))
     if replayed.died is None:

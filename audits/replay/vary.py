@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from detloader.audits.replay.axis import Axis, all_axes, find_axis
+from detloader.audits.replay.axis import Axis, all_axes, find_axis, in_order
 from detloader.errors import UsageError
 from detloader.recipe import parse_value
 
@@ -63,8 +63,8 @@ def variations(job: Job, words: Iterable[str]) -> list[Variation]:
         by_default = {axis.name: [] for axis in all_axes() if axis.by_default}
     chosen = {**by_default, **named, **added}
     found: list[Variation] = []
-    for axis in all_axes():
-        if axis.name in chosen and axis.name not in left_out:
+    for axis in in_order(map(find_axis, chosen)):
+        if axis.name not in left_out:
             demanded = axis.name in named or axis.name in added
             found += _of(axis, job, chosen[axis.name], demanded=demanded)
     return found
@@ -82,12 +82,13 @@ def spell(value: JsonValue) -> str:
 def _wanted(word: str) -> tuple[str, str, list[JsonValue]]:
     sign = word[:1] if word[:1] in {"+", "-"} else ""
     name, separator, text = word.removeprefix(sign).partition("=")
-    name = find_axis(name).name
+    axis = find_axis(name)
+    name = axis.name
     if not separator:
         return sign, name, []
     if not text or sign == "-":
         raise UsageError(f"--vary {word} makes no sense: write {name}=v1,v2, +{name} or -{name}")
-    return sign, name, _values(text)
+    return sign, name, [*text.split(",")] if axis.text else _values(text)
 
 
 def _gathered(

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from detloader.adapters.detloader import remake
-from detloader.alone import Draw, _Listening
 from detloader.audits.replay.spot_check import sampled, spot_check
 from detloader.cli import commands
+from detloader.generators.listening import Draw, ListeningGenerator
 from detloader.manifest.reader import open_run
 from detloader.recording import record
 from tests.support import replay_streams
@@ -72,7 +72,7 @@ def test_every_draw_is_listed_with_its_method_its_arguments_and_its_value() -> N
 def test_the_listening_generator_is_a_generator_and_draws_as_any_other() -> None:
     heard: list[Draw] = []
     plain = np.random.Generator(np.random.Philox(5))
-    listening = _Listening(np.random.Philox(5), heard)
+    listening = ListeningGenerator(np.random.Philox(5), heard)
 
     assert isinstance(listening, np.random.Generator)
     for method, arguments in (
@@ -143,7 +143,7 @@ def test_a_sound_stream_is_verified_and_a_list_is_refused_before_it_is_recorded(
 
     assert sound.exit_code == 0
     assert "made again alone: as recorded" in sound.output
-    assert "only a stream of to_grain makes a record alone" in str(other.exception)
+    assert "only streams of to_grain and the HDF5 Dataloader" in str(other.exception)
     assert not (folder / "list").exists()
 
 
@@ -189,4 +189,4 @@ def test_what_cannot_be_replayed_alone_is_refused(recorded: Recorded, folder: Pa
     first = str(open_run(run).streams["main"].table(["record"])["record"][0])
     done = CliRunner().invoke(commands(), ["show", str(run), "--record", first, "--replay"])
 
-    assert "leave --replay out" in str(done.exception)
+    assert "makes no record alone" in str(done.exception)

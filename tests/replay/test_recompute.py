@@ -105,7 +105,7 @@ def test_what_cannot_be_computed_is_refused(folder: Path, recorded: Recorded) ->
         recompute_order(imported)
     with pytest.raises(UsageError, match="does not say how its loader was made"):
         recompute_records(imported)
-    with pytest.raises(UsageError, match="only streams of to_grain can make records alone"):
+    with pytest.raises(UsageError, match="only streams of to_grain and the HDF5 Dataloader make"):
         recompute_records(recorded("workers"))
     twice = to_grain(range(5), seed=0, batch_size=2)
     with record(twice, folder / "twice") as twin:
