@@ -34,10 +34,11 @@ def build_loader(
 ) -> tuple[object, Recipe]:
     """Call a factory, and say how to call it again.
 
-    The current folder is importable.
+    The current folder is importable, and so is that of a file.
 
     Args:
-        factory: "MODULE:FACTORY", such as "train.data:make_loader".
+        factory: "MODULE:FACTORY" or "FILE:FACTORY", such as "train.data:make_loader" or
+            "train/data.py:make_loader".
         arguments: keyword arguments, of values that JSON has.
 
     Returns:
@@ -72,7 +73,7 @@ def parse_value(text: str) -> JsonValue:
 
 
 def load_factory(factory: str) -> Callable[..., object]:
-    """Import a factory; the current folder is importable.
+    """Import a factory; the current folder is importable, and so is that of a file.
 
     Raises:
         FactoryError: there is no such factory.
@@ -80,7 +81,7 @@ def load_factory(factory: str) -> Callable[..., object]:
     module_name, separator, attributes = factory.partition(":")
     if not separator or not module_name or not attributes:
         raise FactoryError(f"{factory} names no factory: write MODULE:FACTORY")
-    found: object = _import(module_name)
+    found: object = _load(module_name) if module_name.endswith(".py") else _import(module_name)
     for attribute in attributes.split("."):
         if not hasattr(found, attribute):
             raise FactoryError(f"{module_name} has no {attribute}: {_mend(found, attribute)}")
@@ -88,6 +89,19 @@ def load_factory(factory: str) -> Callable[..., object]:
     if not callable(found):
         raise FactoryError(f"{factory} cannot be called: name a function that makes the loader")
     return found
+
+
+def _load(file: str) -> ModuleType:
+    """Import a file as Python runs a program: its folder comes first, its name is the module's."""
+    path = Path(file).absolute()
+    if not path.is_file():
+        raise FactoryError(f"{file} does not exist: name a file as seen from the current folder")
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    module = _import(path.stem)
+    if module.__file__ is None or not path.samefile(module.__file__):
+        raise FactoryError(f"{file} cannot be imported, for {module.__file__} is: rename it")
+    return module
 
 
 def _import(name: str) -> ModuleType:
@@ -121,7 +135,8 @@ def _source_sha256(function: Callable[..., object], factory: str) -> str | None:
         path = inspect.getsourcefile(inspect.unwrap(function))
     except TypeError:
         # An instance that can be called, such as a partial: its module stands for it.
-        path = getattr(sys.modules[factory.partition(":")[0]], "__file__", None)
+        name = factory.partition(":")[0]
+        path = name if name.endswith(".py") else getattr(sys.modules[name], "__file__", None)
     if path is None or not Path(path).is_file():
         return None
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()

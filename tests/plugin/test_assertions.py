@@ -1,0 +1,160 @@
+"""Each assertion: it passes a sound loader, fails a faulty one, and says why."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import pytest
+
+from detloader import open_run
+from detloader.testing import Assertions
+from detloader.testing.context import Context
+from tests.support import axes_factories as axes
+from tests.support import plugin_loaders as loaders
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> list[tuple[str, str]]:
+    return []
+
+
+@pytest.fixture
+def assertions(tmp_path: Path, told: list[tuple[str, str]]) -> Assertions:
+    def new_folder() -> Path:
+        folder = tmp_path / "kept"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    return Assertions(
+        Context(new_folder=new_folder, note=lambda name, value: told.append((name, value)))
+    )
+
+
+def test_a_loader_that_follows_no_worker_is_invariant_and_leaves_no_runs(
+    assertions: Assertions, told: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    assertions.assert_invariant(loaders.grain, over={"workers": [0, 1, 2]})
+
+    assert told == [("detloader.assert_invariant", "3 runs of 1,000 rows")]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_shows_verdict_cause_first_difference_rows_and_the_next_command(
+    assertions: Assertions, told: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    with pytest.raises(AssertionError) as failure:
+        assertions.assert_invariant(loaders.partitioned, over={"workers": [0, 1, 3]}, ids=int)
+
+    kept = tmp_path / "kept"
+    runs = kept / "0-workers=0", kept / "2-workers=3"
+    assert (
+        str(failure.value)
+        == f"""\
+partitioned(seed=0) is not the same with workers=3 as with workers=0
+
+changed: workers=3 has 39 of the 40 records of workers=0, in another order
+  topology-dependence (fail): With workers 3 instead of 0 and all else equal,
+  records and order differ; content stay the same. 1 rows fewer are delivered.
+  The loader's result is a function of workers.
+  first difference   row 1, epoch 0: record 11 became 24
+    row  workers=0  workers=3
+      0          0          0
+      1         11         24
+      2         22         12
+      3         33         11
+      4          8         35
+  look further       detloader audit {runs[0]} {runs[1]}"""
+    )
+    assert failure.value.__notes__ == [f"runs are kept in {kept}"]
+    assert [open_run(run).rows for run in runs] == [40, 39]
+    assert told[-1] == ("detloader.assert_invariant", str(failure.value).splitlines()[0])
+
+
+@pytest.mark.parametrize(
+    ("factory", "over"),
+    [
+        (axes.workers, {"num_workers": [0, 2]}),
+        (axes.workers, {"workers": [0, 2]}),
+        (axes.prefetch, {"prefetch": [1, 4]}),
+        (axes.hash_seed, {"hash_seed": [0, 1]}),
+        (axes.world_size, {"world_size": [1, 2]}),
+        (axes.stream_mode, {"stream_mode": ["global", "finite"]}),
+        (loaders.split, {"workers": [0, 2], "prefetch": [1, 4]}),
+    ],
+)
+def test_what_follows_a_condition_fails_over_it_and_its_mended_twin_passes(
+    factory: object, over: dict[str, list[object]], assertions: Assertions
+) -> None:
+    with pytest.raises(AssertionError, match="is not the same with"):
+        assertions.assert_invariant(factory, over=over)  # type: ignore[arg-type]
+    if factory is not loaders.split:
+        assertions.assert_invariant(
+            factory,  # type: ignore[arg-type]
+            over=over,
+            arguments={"mended": True},
+        )
+
+
+def test_axes_that_break_a_loader_only_together_are_found(assertions: Assertions) -> None:
+    over = {"workers": [0, 2], "prefetch": [1, 4]}
+    assertions.assert_invariant(loaders.split, over={"workers": [0, 2]}, ids=int)
+
+    with pytest.raises(AssertionError, match="with workers=2, prefetch=4 as with workers=0, "):
+        assertions.assert_invariant(loaders.split, over=over, ids=int)
+
+
+def test_another_seed_must_give_another_order(assertions: Assertions) -> None:
+    assertions.assert_seed_sensitive(functools.partial(loaders.reseeded, mended=True), [0, 1, 7])
+
+    with pytest.raises(AssertionError, match="one order with seed=0 and with seed=1: it has no"):
+        assertions.assert_seed_sensitive(loaders.reseeded)
+
+
+def test_fresh_processes_must_give_the_same(assertions: Assertions) -> None:
+    assertions.assert_reproducible(axes.hash_seed, 2, arguments={"mended": True})
+
+    with pytest.raises(AssertionError, match="hash_seed=1 has the same records as hash_seed=0"):
+        assertions.assert_reproducible(axes.hash_seed, 2)
+
+
+def test_a_restored_loader_must_go_on_as_before(assertions: Assertions) -> None:
+    assertions.assert_resumable(loaders.grain, at=[1, 5])
+    assertions.assert_resumable(axes.resume_at, at=[1, 5], arguments={"mended": True})
+
+    with pytest.raises(AssertionError, match="goes on otherwise when it is resumed at 5"):
+        assertions.assert_resumable(axes.resume_at, at=[5])
+
+
+def test_each_epoch_must_have_each_record_once(assertions: Assertions) -> None:
+    assertions.assert_covers(loaders.grain, epochs=2)
+    assertions.assert_covers(loaders.grain, epochs=2, arguments={"num_epochs": 2})
+    assertions.assert_covers(loaders.covering, records=10, ids=int)
+    assertions.assert_covers(loaders.covering, records="0123456789", ids=str)
+
+    with pytest.raises(AssertionError, match="epoch 0: 8 of 10 records come; never 8, 9; more"):
+        assertions.assert_covers(
+            loaders.covering, records=10, ids=int, arguments={"lost": 2, "doubled": 1}
+        )
+    with pytest.raises(AssertionError, match="5 of 5 records come; unknown 5, 6, 7, 8, 9"):
+        assertions.assert_covers(loaders.covering, records=5, ids=int)
+
+
+@pytest.mark.parametrize("weights", [[1.0, 1.0, 4.0], {0: 1.0, 1: 1.0, 2: 4.0}])
+def test_records_must_come_as_often_as_weights_say(
+    weights: list[float] | dict[int, float], assertions: Assertions
+) -> None:
+    drawn = functools.partial(loaders.drawn, [1.0, 1.0, 4.0])
+    assertions.assert_weights(drawn, weights, ids=int)
+
+    with pytest.raises(AssertionError, match="ignored-weights"):
+        assertions.assert_weights(drawn, weights, ids=int, arguments={"ignored": True})
+
+
+def test_no_rule_may_find_fault_with_a_clean_loader(assertions: Assertions) -> None:
+    assertions.assert_clean(loaders.grain(num_epochs=2))
+
+    order, shuffled = loaders.partitioned(), {"shuffle": True}
+    assertions.assert_clean(order, ids=int, declared=shuffled)
+    with pytest.raises(AssertionError, match="epoch-order-repeat"):
+        assertions.assert_clean(order, 2, ids=int, declared=shuffled)
