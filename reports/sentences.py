@@ -74,7 +74,7 @@ def _relation(result: Result, a: RunSummary) -> str:
     rows = _rows(a) if all(map(_is_whole, _parts(result))) else "rows"
     match result.verdict:
         case Verdict.IDENTICAL:
-            proof = "every block was read" if result.verified else "as recorded"
+            proof = "every block was read" if result.verified else "as recorded; blocks not read"
             return f"has the same {rows} as {a.path} ({proof})"
         case Verdict.EQUIVALENT:
             return (
@@ -92,6 +92,8 @@ def _relation(result: Result, a: RunSummary) -> str:
 
 def _other_values(result: Result, a: RunSummary) -> str:
     """Say what differs where no row is counted: a digest, or a column that has no counter."""
+    if result.reason and result.command == "preflight":
+        return f"differs from {a.path}"  # the reason follows, with the decision
     if result.reason:
         return f"differs from {a.path}: {result.reason}"
     column = f" in {result.first_difference.column}" if result.first_difference else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from detloader.adapters import find_alone
 from detloader.errors import UsageError
 from detloader.reports.evidence import label_width, labelled
 from detloader.reports.plain import plural, wrap
@@ -11,7 +12,8 @@ from detloader.reports.plain import plural, wrap
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from detloader.alone import Alone, Draw
+    from detloader.generators.listening import Draw
+    from detloader.grain.alone import Alone
     from detloader.manifest.rounding import Digester
 
 __all__ = ["alone_lines"]
@@ -34,24 +36,16 @@ def alone_lines(
     Raises:
         UsageError: the loader cannot make a record alone, or has others at these places.
     """
-    if not hasattr(loader, "alone"):
-        raise UsageError(
-            f"{name} gives a {type(loader).__name__}: only a stream of to_grain makes a record "
-            "alone; leave --replay out"
-        )
-    total = loader.plan.order.total
+    alone = find_alone(loader)
     for row in rows:
-        position = row["position"] if total is None else row["position"] % total
-        made: Alone = loader.alone(position, digester)
+        made = alone(loader, row["position"], digester)
         if row.get("resumed") or made.index != row.get("index", made.index):
             raise UsageError(f"row {row['row']} is not at its place in the stream of {name}")
-        content = made.content
-        if content != row.get("content", content):
-            content = loader.content_in_batch(position, digester)
+        content = made.content_like(row.get("content", made.content))
         yield from _lines(row, made, content)
 
 
-def _lines(row: dict[str, Any], made: Alone, content: int | None) -> Iterator[str]:
+def _lines(row: dict[str, Any], made: Alone, content: int | str | None) -> Iterator[str]:
     yield ""
     yield wrap(
         f"row {row['row']}: record {row['record']}, read at index {made.index} of the source, "
@@ -80,7 +74,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _compared(row: dict[str, Any], column: str, digest: int | None) -> str:
+def _compared(row: dict[str, Any], column: str, digest: int | str | None) -> str:
     shown = "none" if digest is None else f"{digest}"
     if column not in row:
         return f"{shown}; the run has none to compare with"

@@ -50,19 +50,21 @@ def command(
     Differences that the project accepts do not count: `detloader accept` records them.
     """
     from detloader.audits import acceptance, audit
+    from detloader.cli.progress import waiting
     from detloader.cli.project import accepted_file, today
 
     rule = output.equivalence if equivalence is None else Equivalence(equivalence)
     accepted = acceptance.load(accepted_file())
-    result = audit(
-        baseline,
-        *runs,
-        select=output.select,
-        ignore=output.ignore,
-        equivalence=rule,
-        verify=verify,
-        id_map=id_map,
-        pictures=pictures or (output.has_pictures and not first),
-        first=first,
-    )
+    with waiting(f"comparing {' and '.join(runs)} with {baseline}"):
+        result = audit(
+            baseline,
+            *runs,
+            select=output.select,
+            ignore=output.ignore,
+            equivalence=rule,
+            verify=verify,
+            id_map=id_map,
+            pictures=pictures or (output.has_pictures and not first),
+            first=first,
+        )
     output.give(acceptance.with_acceptances(result, accepted, today=today()), rule)

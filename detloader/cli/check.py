@@ -21,12 +21,13 @@ __all__ = ["command"]
 def command(*, run: str, pictures: bool, output: Output) -> None:
     """Ask one run all that a single run can tell."""
     from detloader.audits import check
+    from detloader.cli.progress import waiting
 
-    output.give(
-        check(
+    with waiting(f"checking {run}"):
+        result = check(
             run,
             select=output.select,
             ignore=output.ignore,
             pictures=pictures or output.has_pictures,
         )
-    )
+    output.give(result)

@@ -27,7 +27,10 @@ def command(*, folder: str) -> None:
     from pathlib import Path
 
     from detloader.cli.output import wants_color
+    from detloader.cli.progress import waiting
     from detloader.demo.job import run_demo
     from detloader.demo.story import tell
 
-    click.echo(tell(run_demo(Path(folder)), color=wants_color()))
+    with waiting("recording three loaders and comparing them"):
+        outcome = run_demo(Path(folder))
+    click.echo(tell(outcome, color=wants_color()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from detloader.cli.keeping import id_hash_option
 from detloader.cli.options import cli_command
 from detloader.cli.pairs import split_pairs
 
@@ -25,9 +26,16 @@ __all__ = ["command"]
     metavar="FOLDER",
     help="Folder of the data where the log was written; IDs below it are kept relative to it.",
 )
+@id_hash_option
 @click.option("-o", "--output", "run", metavar="RUN", required=True, help="Folder to write.")
 def command(
-    *, log: str, meta: str | None, columns: tuple[str, ...], id_root: str | None, run: str
+    *,
+    log: str,
+    meta: str | None,
+    columns: tuple[str, ...],
+    id_root: str | None,
+    id_hash: str | None,
+    run: str,
 ) -> None:
     """Make a run from an order log of another system.
 
@@ -36,10 +44,12 @@ def command(
     Megatron; the data-indices of OLMo, or the debug lines of Megatron Energon, as one file or as
     the folder with those of all ranks and workers.
     """
+    from detloader.cli.progress import waiting
     from detloader.importers import import_log
     from detloader.manifest.reader import open_run
     from detloader.reports.plain import plural, printable
 
     named = split_pairs(columns, "--column")
-    import_log(log, run, meta=meta, columns=named, id_root=id_root)
+    with waiting(f"importing {log}"):
+        import_log(log, run, meta=meta, columns=named, id_root=id_root, id_hash=id_hash)
     click.echo(printable(f"{run}: {plural(open_run(run).rows, 'row')}"))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import click
 
 from detloader import reports
+from detloader.cli.progress import waiting
 from detloader.cli.settings import read_settings
 from detloader.cli.status import status_of
 from detloader.errors import UsageError
@@ -114,10 +115,11 @@ class Output:
 
     def write(self, result: Result) -> None:
         """Write all reports."""
-        texts = {
-            path: reports.render(name, result, limit=self.limit, color=False)
-            for name, path in self.files.items()
-        }
+        with waiting("writing reports"):
+            texts = {
+                path: reports.render(name, result, limit=self.limit, color=False)
+                for name, path in self.files.items()
+            }
         for path, text in texts.items():
             _write(path, text)
         if self.terminal is None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 import click
 
+from detloader.cli.keeping import keeping_options, settled
 from detloader.cli.options import batches_option, cli_command, parameters_option
 from detloader.cli.pairs import split_pairs
 
@@ -52,6 +54,8 @@ __all__ = ["command"]
     metavar="N",
     help="Round floats to N digits after the point before content is digested.",
 )
+@click.option("--parent", metavar="RUN", help="The run that this one continues, sealed or cut off.")
+@keeping_options
 def command(
     *,
     factory: str,
@@ -66,6 +70,8 @@ def command(
     content: str | None,
     decimals: int | None,
     verify: float | None,
+    parent: str | None,
+    **keeping: Any,
 ) -> None:
     """Build a loader, run it once, and record what it delivers; or record a program's loaders.
 
@@ -74,42 +80,53 @@ def command(
     A record that comes out otherwise when it is made again is status 1.
 
     `detloader record -o RUN -- PROGRAM ARGS...` runs a program instead, with no change to its
-    code: every loader of Torch, TensorFlow or Grain that it iterates is a stream of the run,
-    named by the line that made it (train.py:41) or by `detloader.name(loader, "train")`. Output,
-    signals and exit status are the program's.
+    code: every loader of Torch, TensorFlow, Grain or detloader that it iterates is a stream of
+    the run, named by the line that made it (train.py:41) or by `detloader.name(loader, "train")`.
+    Output, signals and exit status are the program's.
     """
     options: dict[str, Any] = {
         "level": level,
         "id_root": id_root,
         "content": content,
         "decimals": decimals,
+        "parent": parent and str(Path(parent).absolute()),
+        **settled(keeping, level),
     }
     if content is not None and decimals is not None:
         raise click.UsageError("--content and --decimals are two roundings: choose one")
+    if verify is not None and (keeping["epochs"] or keeping["every"]):
+        raise click.UsageError("--verify goes by the number of a row: record all, or leave it out")
     if ":" not in factory:
         _become((factory, *rest), run, options, parameters or batches or ids or batched or verify)
     if rest:
         raise click.UsageError(f"{factory} takes no arguments of its own: give them with -p")
 
+    import sys
+
     import msgspec
 
+    from detloader.adapters import find_alone
     from detloader.cli import spot
     from detloader.cli.losses import Losses
     from detloader.manifest.reader import open_run
+    from detloader.packages import loaded_since
     from detloader.recipe import build_loader, parse_value
     from detloader.recording import record
     from detloader.reports.plain import plural, printable
 
     arguments = {k: parse_value(v) for k, v in split_pairs(parameters, "-p").items()}
+    before = {*sys.modules}
     loader, built = build_loader(factory, arguments)
     if verify is not None:
-        spot.require_alone(loader, factory)
-    recipe = msgspec.structs.replace(built, elements=batches or msgspec.UNSET)
+        find_alone(loader)  # or refused before anything is written
+    recipe = msgspec.structs.replace(
+        built, elements=batches or msgspec.UNSET, packages=loaded_since(before)
+    )
     with (
         Losses() as losses,
         record(loader, run, ids=ids, batched=batched or None, recipe=recipe, **options) as recorded,
     ):
-        _run(recorded, batches, f"{factory}, recorded in {run},")
+        _run(recorded, batches, factory, run)
     opened = open_run(run)
     click.echo(printable(f"{run}: {plural(opened.rows, 'row')}"))
     losses.refuse(opened)
@@ -130,21 +147,24 @@ def _become(program: tuple[str, ...], run: str, options: dict[str, Any], more: o
     launch(run, program, options)
 
 
-def _run(loader: Iterable[object], batches: int | None, name: str) -> None:
+def _run(loader: Iterable[object], batches: int | None, factory: str, run: str) -> None:
     """Take elements as a training loop would; a failure is the loader's, not ours."""
     from itertools import islice
 
+    from detloader.cli.progress import counting
     from detloader.errors import DetloaderError, LoaderError
     from detloader.reports.plain import plural
 
     delivered = 0
     try:
-        for _ in islice(loader, batches):
-            delivered += 1
+        with counting(f"recording {factory}", batches) as step:
+            for _ in islice(loader, batches):
+                delivered += 1
+                step()
     except DetloaderError:
         raise
     except Exception as error:
         raise LoaderError(
-            f"{name} failed after {plural(delivered, 'element')}: "
+            f"{factory}, recorded in {run}, failed after {plural(delivered, 'element')}: "
             f"{type(error).__name__}: {error}; --debug shows where"
         ) from error

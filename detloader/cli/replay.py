@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -11,14 +10,14 @@ import click
 from detloader.cli.options import batches_option, cli_command, output_options, parameters_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from concurrent.futures import Executor
 
     from detloader.cli.output import Output
     from detloader.findings import Result
     from detloader.manifest.reader import Run
 
-__all__ = ["command"]
+__all__ = ["announce", "command"]
 
 
 @cli_command("replay")
@@ -35,8 +34,8 @@ __all__ = ["command"]
 @click.option(
     "--recompute",
     type=click.Choice(["order", "records"]),
-    help="Of a to_grain stream, compute the order from the header alone and run nothing, or make "
-    "every record again in any order, and compare digests; vary nothing.",
+    help="Of a to_grain stream, compute the order from the header alone and run nothing; of that "
+    "or a Dataloader, make every record again in any order; compare digests, and vary nothing.",
 )
 @click.option("--stream", metavar="NAME", help="The stream to replay, where RUN has several.")
 @click.option(
@@ -85,6 +84,7 @@ def command(
     from detloader.audits.replay.recipes import describe, job_of
     from detloader.audits.replay.vary import wanted
     from detloader.cli.pairs import split_pairs
+    from detloader.cli.progress import waiting
     from detloader.manifest.reader import open_run
     from detloader.recipe import parse_value
 
@@ -101,8 +101,8 @@ def command(
         click.echo("\n".join(_would(call, [str(each) for each in tried], budget)))
         return
     wanted(vary)
-    _announce(call)
-    with _chosen(executor) as chosen, _progress() as progress:
+    announce(call)
+    with _chosen(executor) as chosen, waiting(f"replaying {run}") as tell:
         result = replay(
             opened,
             vary=vary,
@@ -113,12 +113,12 @@ def command(
             budget=budget,
             executor=chosen,
             keep=keep,
-            progress=progress,
+            progress=lambda ended: tell(f"replaying {run}, after {ended}"),
         )
     output.give(result)
 
 
-def _announce(call: str) -> None:
+def announce(call: str) -> None:
     """Say which code is about to run, before it does."""
     from detloader.reports.plain import printable
 
@@ -130,11 +130,13 @@ def _recomputed(
 ) -> Result:
     from detloader.audits.replay.recipes import describe, job_of
     from detloader.audits.replay.recompute import recompute_order, recompute_records
+    from detloader.cli.progress import waiting
 
-    if what == "order":
-        return recompute_order(run, stream=stream, executor=executor)
-    _announce(describe(job_of(run, stream)))
-    return recompute_records(run, stream=stream, executor=executor)
+    if what == "records":
+        announce(describe(job_of(run, stream)))
+    recompute = recompute_order if what == "order" else recompute_records
+    with waiting(f"recomputing the {what} of {run.path}"):
+        return recompute(run, stream=stream, executor=executor)
 
 
 def _would(call: str, tried: list[str], budget: int) -> Iterator[str]:
@@ -146,24 +148,6 @@ def _would(call: str, tried: list[str], budget: int) -> Iterator[str]:
     yield from (f"  with {each}" for each in tried)
     yield "  with sets of those that break nothing alone, and with ever smaller cases"
     yield f"in at most {budget} replays; the loader's state is looked for when it first runs"
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Say on a terminal, in one line that goes away again, which replay has ended."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    ended: list[str] = []
-
-    def show(name: str) -> None:
-        ended.append(name)
-        click.echo(f"\r\x1b[K{len(ended)} replays done, the last: {name}", nl=False, err=True)
-
-    try:
-        yield show
-    finally:
-        click.echo("\r\x1b[K", nl=False, err=True)
 
 
 @contextlib.contextmanager

@@ -64,6 +64,7 @@ def command(
 
 
 def _replay(stream: Stream, rows: pa.Table | None, limit: int) -> None:
+    from detloader.audits.sampled import require_every_row, require_ids
     from detloader.cli.alone import alone_lines
     from detloader.manifest.rounding import Digester
     from detloader.recipe import build_loader
@@ -76,10 +77,12 @@ def _replay(stream: Stream, rows: pa.Table | None, limit: int) -> None:
         )
     if rows is None or not len(rows):
         return
+    require_ids(stream)
+    require_every_row(stream)
     recipe = stream.recipe
     click.echo(printable(f"calling {recipe.factory}"), err=True)
     loader, _ = build_loader(recipe.factory, recipe.arguments)
-    digester = Digester.named(stream.ranks[0].header.rounding or None)
+    digester = Digester.named(stream.ranks[0].header.digesting)
     shown = rows.slice(0, limit).to_pylist()
     for line in alone_lines(loader, recipe.factory, shown, digester):
         click.echo(line)

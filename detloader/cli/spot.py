@@ -7,35 +7,23 @@ from typing import TYPE_CHECKING
 import click
 
 from detloader.cli.status import Status
-from detloader.errors import UsageError
 from detloader.reports.plain import plural, printable, wrap
 
 if TYPE_CHECKING:
     from detloader.manifest.reader import Run
 
-__all__ = ["require_alone", "verify"]
+__all__ = ["verify"]
 
 _SHOWN = 5
-
-
-def require_alone(loader: object, factory: str) -> None:
-    """Make sure that a loader can make a record without those before it.
-
-    Raises:
-        UsageError: it cannot.
-    """
-    if not hasattr(loader, "alone"):
-        raise UsageError(
-            f"{factory} gives a {type(loader).__name__}: only a stream of to_grain makes a record "
-            "alone; leave --verify out"
-        )
 
 
 def verify(loader: object, run: Run, share: float) -> None:
     """Make a share of the records again; leave with status 1 where any comes out otherwise."""
     from detloader.audits.replay.spot_check import spot_check
+    from detloader.cli.progress import waiting
 
-    count, otherwise = spot_check(loader, run, share)
+    with waiting("making records again"):
+        count, otherwise = spot_check(loader, run, share)
     made = f"{plural(count, 'record')} made again alone"
     if not otherwise:
         click.echo(f"{made}: as recorded")

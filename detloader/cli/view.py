@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from detloader.audits.sampled import tell_part
 from detloader.cli.table import table_lines
 from detloader.errors import UsageError
 from detloader.manifest.schema import Level
 from detloader.reports.plain import listed, plural, printable, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
 
@@ -46,7 +47,10 @@ def stream_lines(stream: Stream) -> list[str]:
     lost = sum(rank.header.seen.lost for rank in stream.ranks)
     if lost:
         facts.append(f"{plural(lost, 'row')} lost")
+    if stream.skipped:
+        facts.append(f"{plural(stream.skipped, 'row')} left out")
     lines = [wrap(f"stream {stream.name}: {', '.join(facts)}", hanging="  ")]
+    lines += [_labelled(label, told) for label, told in _as_kept(stream) if told]
     if stream.recipe is not None:
         arguments = ", ".join(f"{k}={_value(v)}" for k, v in stream.recipe.arguments.items())
         lines.append(_labelled("recipe", f"{stream.recipe.factory}({arguments})"))
@@ -55,6 +59,15 @@ def stream_lines(stream: Stream) -> list[str]:
     if environment := _facts(msgspec.to_builtins(stream.environment)):
         lines.append(_labelled("environment", environment))
     return lines
+
+
+def _as_kept(stream: Stream) -> Iterator[tuple[str, str]]:
+    """Yield how the rows that are there were kept, where that is not as usual."""
+    keys = sorted(key for key in stream.id_hashes if key)
+    digesting = sorted(name for name in stream.roundings if name)
+    yield "recorded", "; ".join(tell_part(stream))
+    yield "record IDs", f"digests under key {', '.join(keys)}" if keys else ""
+    yield "content", ", ".join(digesting)
 
 
 def _epochs(stream: Stream) -> int:

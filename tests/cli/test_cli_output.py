@@ -119,7 +119,7 @@ def on_a_terminal(folder: Path, *arguments: str, **variables: str) -> str:
 def test_a_terminal_gets_colours_unless_they_are_not_wanted(
     pair: list[str], tmp_path: Path
 ) -> None:
-    assert "\x1b[31mchanged" in on_a_terminal(tmp_path, "audit", *pair)
+    assert "\x1b[1;31mchanged" in on_a_terminal(tmp_path, "audit", *pair)
     assert "\x1b" not in on_a_terminal(tmp_path, "audit", *pair, "--no-color")
     assert "\x1b" not in on_a_terminal(tmp_path, "audit", *pair, NO_COLOR="1")
     assert "\x1b" not in on_a_terminal(tmp_path, "audit", *pair, TERM="dumb")

@@ -116,7 +116,8 @@ def test_equal_runs_are_one_sentence() -> None:
     same = Result(command="audit", verdict=Verdict.IDENTICAL, runs=[FROZEN, FROZEN])
 
     assert text(same) == (
-        "identical: runs/frozen has the same 10 rows as runs/frozen (as recorded)\n"
+        "identical: runs/frozen has the same 10 rows as runs/frozen (as recorded; blocks\n"
+        "not read)\n"
     )
     assert "(every block was read)" in headline(msgspec.structs.replace(same, verified=True))
 
@@ -278,9 +279,14 @@ def test_values_are_aligned_whatever_the_labels() -> None:
 def test_colours_change_no_letter() -> None:
     colored = render("text", CHANGED, color=True)
 
-    assert "\x1b[31mchanged\x1b[0m: " in colored
-    assert "implicit-partitioning (\x1b[31mfail\x1b[0m)" in colored
-    assert colored.replace("\x1b[31m", "").replace("\x1b[0m", "") == text(CHANGED)
+    assert colored.startswith("\x1b[1;31mchanged\x1b[0m: ")
+    assert "\x1b[1mimplicit-partitioning\x1b[0m (\x1b[31mfail\x1b[0m)\n" in colored
+    assert "\x1b[2m  first difference \x1b[0m  row 1, epoch 0" in colored
+    assert without_styles(colored) == text(CHANGED)
+
+
+def without_styles(colored: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", colored)
 
 
 @given(path=st.text(min_size=1), message=st.text(), value=st.text(), word=st.text(min_size=81))
@@ -291,17 +297,17 @@ def test_no_line_is_wider_than_80_columns_and_nothing_moves_the_cursor(
     finding = msgspec.structs.replace(
         CHANGED.findings[0], message=message, cause=word, evidence={value: [word, value]}
     )
-    told = text(
-        replaced(
-            runs=[msgspec.structs.replace(FROZEN, path=path), NEW],
-            first_difference=first,
-            findings=[finding],
-            not_compared=[word],
-        )
+    result = replaced(
+        runs=[msgspec.structs.replace(FROZEN, path=path), NEW],
+        first_difference=first,
+        findings=[finding],
+        not_compared=[word],
     )
+    told = text(result)
 
     assert max(map(len, told.split("\n"))) <= 80
     assert all(character == "\n" or character.isprintable() for character in told)
+    assert without_styles(render("text", result, color=True)) == told
 
 
 def test_levels_stand_below_a_difference_that_has_no_cause() -> None:

@@ -132,8 +132,8 @@ def test_rows_that_were_lost_are_not_among_those_that_are_the_same() -> None:
     lost = audited(Counts(), verdict=Verdict.IDENTICAL, coverage=50 / 80, rows=(50, 50))
 
     assert headline(lost) == (
-        "identical as far as both were recorded: b has the same rows as a (as recorded); "
-        "62.5% of the rows could be compared"
+        "identical as far as both were recorded: b has the same rows as a "
+        "(as recorded; blocks not read); 62.5% of the rows could be compared"
     )
 
 
@@ -155,7 +155,10 @@ def test_runs_that_are_not_complete_are_said_to_be_so() -> None:
         for runs in ([run("a", 5), cut], [cut, cut], [cut, other])
     ]
 
-    assert told[0] == "identical: cut has the same 5 rows as a (as recorded); cut is not complete"
+    assert told[0] == (
+        "identical: cut has the same 5 rows as a (as recorded; blocks not read); "
+        "cut is not complete"
+    )
     assert told[1].endswith("; cut is not complete")
     assert told[2].endswith("; cut and other are not complete")
 
@@ -213,4 +216,4 @@ def test_several_runs_say_which_were_compared_in_part() -> None:
 def test_a_verdict_on_a_part_keeps_its_colour() -> None:
     cut = audited(Counts(), verdict=Verdict.IDENTICAL, coverage=0.5)
 
-    assert render("text", cut, color=True).startswith("\x1b[32midentical\x1b[0m as far as")
+    assert render("text", cut, color=True).startswith("\x1b[1;32midentical\x1b[0m as far as")
