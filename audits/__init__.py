@@ -20,9 +20,13 @@ What happens, in the order of a question's way:
     measures/                     what rules measure
     rules/                        one rule, one file, one name
     replay/, axes/                a recorded recipe run again, and what is varied: one file an axis
+    frozen/                       a run as a small text file; what differs from it, by digests
+    preflight/                    a frozen run made again, and elsewhere: keep, pin or migrate
+    bisect/                       the release of a package that changed what a frozen run delivers
+    environments/                 other versions of packages and of Python, and recording there
 
-Only `replay` runs recorded code, which none of the others imports. Nothing here imports a
-training framework.
+Only `replay` and what is made of it run recorded code; an audit imports none of that. Nothing
+here imports a training framework.
 """
 
 from __future__ import annotations

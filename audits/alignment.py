@@ -13,6 +13,7 @@ repeat, it is the longest increasing subsequence of the matches by occurrence
 from __future__ import annotations
 
 from bisect import bisect_left
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,9 @@ __all__ = ["EXACT_PAIRS", "Alignment", "align", "longest_increasing", "match_occ
 EXACT_PAIRS = 2_000_000
 """Pairs of equal keys up to which the longest common subsequence of repeating keys is exact."""
 
+MANY = 1_000_000
+"""Rows from which on a thread of its own counts the moved ones."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alignment:
@@ -37,12 +41,18 @@ class Alignment:
     Attributes:
         rows_a: shape (common,), int64; rows of the first run, ascending.
         rows_b: shape (common,), int64; the row of the second run that each of them is.
-        moved: how many of them lie outside the longest common subsequence.
+        counted: how many of them lie outside the longest common subsequence; of many rows this
+            is counted while others ask for the rows.
     """
 
     rows_a: Integers
     rows_b: Integers
-    moved: int
+    counted: Future[int]
+
+    @property
+    def moved(self) -> int:
+        """Give how many of them lie outside the longest common subsequence."""
+        return self.counted.result()
 
 
 def align(keys_a: Integers, keys_b: Integers) -> Alignment:
@@ -59,15 +69,15 @@ def align(keys_a: Integers, keys_b: Integers) -> Alignment:
         keys_a[len(keys_a) - rest :][::-1],
         keys_b[len(keys_b) - rest :][::-1],
     )
-    inner_a, inner_b, moved = _align_inner(
+    inner_a, inner_b, counted = _align_inner(
         keys_a[head : len(keys_a) - tail], keys_b[head : len(keys_b) - tail]
     )
     if not head and not tail:
-        return Alignment(inner_a, inner_b, moved)
+        return Alignment(inner_a, inner_b, counted)
     return Alignment(
         _with_ends(inner_a, head, range(len(keys_a) - tail, len(keys_a))),
         _with_ends(inner_b, head, range(len(keys_b) - tail, len(keys_b))),
-        moved,
+        counted,
     )
 
 
@@ -84,13 +94,13 @@ def _equal_length(left: Integers, right: Integers) -> int:
     return int(np.argmax(differs)) if differs.any() else len(left)
 
 
-def _align_inner(keys_a: Integers, keys_b: Integers) -> tuple[Integers, Integers, int]:
+def _align_inner(keys_a: Integers, keys_b: Integers) -> tuple[Integers, Integers, Future[int]]:
     matched = _match_distinct(keys_a, keys_b)
     rows_a, rows_b = match_occurrences(keys_a, keys_b) if matched is None else matched
     if not len(rows_a):
-        return rows_a, rows_b, 0
+        return rows_a, rows_b, _known(0)
     if matched is not None or not len(rows_a) < _pair_count(keys_a, keys_b) <= EXACT_PAIRS:
-        return rows_a, rows_b, len(rows_a) - longest_increasing(rows_b)
+        return rows_a, rows_b, _count_moved(rows_b)
     kept_a, kept_b = _common_subsequence(keys_a, keys_b)
     left_a = np.setdiff1d(np.arange(len(keys_a)), kept_a, assume_unique=True)
     left_b = np.setdiff1d(np.arange(len(keys_b)), kept_b, assume_unique=True)
@@ -98,7 +108,27 @@ def _align_inner(keys_a: Integers, keys_b: Integers) -> tuple[Integers, Integers
     all_a = np.concatenate([kept_a, left_a[more_a]])
     all_b = np.concatenate([kept_b, left_b[more_b]])
     order = np.argsort(all_a)
-    return all_a[order], all_b[order], len(more_a)
+    return all_a[order], all_b[order], _known(len(more_a))
+
+
+def _count_moved(rows: Integers) -> Future[int]:
+    """Count the rows outside the longest increasing subsequence: of many, beside all else."""
+
+    def count() -> int:
+        return len(rows) - longest_increasing(rows)
+
+    if len(rows) < MANY:
+        return _known(count())
+    with_one = ThreadPoolExecutor(1)
+    counted = with_one.submit(count)
+    with_one.shutdown(wait=False)
+    return counted
+
+
+def _known(count: int) -> Future[int]:
+    counted: Future[int] = Future()
+    counted.set_result(count)
+    return counted
 
 
 def _match_distinct(keys_a: Integers, keys_b: Integers) -> tuple[Integers, Integers] | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from detloader.audits.rule import CannotTell, Fault, Known
+from detloader.audits.sampled import is_thinned
 from detloader.findings import Finding, NotChecked, Severity
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from detloader.manifest.reader import Stream
 
 __all__ = ["Answers", "ask_about_difference", "ask_about_headers", "ask_about_run"]
+
+EVERY_ROW = "every row of an epoch"
+"""What rules lack that do not hold for a part of the rows."""
 
 
 @dataclass(slots=True)
@@ -48,7 +52,7 @@ def ask_about_run(rules: Sequence[Rule], view: StreamView) -> Answers:
     for rule in rules:
         if rule.check_run is None:
             continue
-        faults, missing = _ask(rule.check_run, view, known)
+        faults, missing = _ask_run(rule, view, known)
         answers.add(rule, [_finding(rule, None, fault) for fault in faults], missing)
     return answers
 
@@ -72,10 +76,10 @@ def ask_about_difference(
     answers, known_a, known_b = Answers(), Known(), Known()
     for rule in rules:
         of_headers, no_headers = _ask(rule.compare_headers, a.stream, b.stream)
-        check_run = None if of_headers else rule.check_run  # headers answered for both runs
-        of_a, no_a = _ask(check_run, a, known_a)
-        of_b, no_b = _ask(check_run, b, known_b)
-        of_both, no_both = _ask(rule.compare_runs, comparison, known_b)
+        # Where headers answered, they did for both runs.
+        of_a, no_a = ([], []) if of_headers else _ask_run(rule, a, known_a)
+        of_b, no_b = ([], []) if of_headers else _ask_run(rule, b, known_b)
+        of_both, no_both = _ask_runs(rule, comparison, known_b)
         findings = [_finding(rule, "b", fault) for fault in of_headers]
         findings += _sort_out(rule, of_a, of_b)
         findings += [_finding(rule, "b", fault) for fault in of_both]
@@ -84,6 +88,25 @@ def ask_about_difference(
             known_a.causes.append(rule.name)
             known_b.causes.append(rule.name)
     return answers
+
+
+def _ask_run(rule: Rule, view: StreamView, known: Known) -> tuple[list[Fault], list[str]]:
+    if rule.check_run is None or (is_thinned(view.stream) and not rule.of_parts):
+        return [], [EVERY_ROW] if rule.check_run else []
+    from detloader.audits.sampled_rows import in_full, in_order
+
+    plain = in_order(view)
+    faults, missing = _ask(rule.check_run, plain, known)
+    if plain is view or faults or not missing:
+        return faults, missing
+    return _ask(rule.check_run, in_full(view), known)
+
+
+def _ask_runs(rule: Rule, comparison: Comparison, known: Known) -> tuple[list[Fault], list[str]]:
+    streams = comparison.a.stream, comparison.b.stream
+    if rule.compare_runs and any(map(is_thinned, streams)) and not rule.of_parts:
+        return [], [EVERY_ROW]
+    return _ask(rule.compare_runs, comparison, known)
 
 
 def _ask(

@@ -11,9 +11,10 @@ import msgspec
 from detloader.audits.arguments import with_arguments
 from detloader.audits.decisions import repeat_on_top
 from detloader.audits.equivalence import Equivalence, as_equivalence, judge, same_ranks
-from detloader.audits.headers import compared_columns
+from detloader.audits.headers import compared_columns, tell_no_rows
 from detloader.audits.rule import page_of, rule_names
-from detloader.audits.stand_ins import without_unlike_content
+from detloader.audits.sampled import with_thinned
+from detloader.audits.stand_ins import without_unlike
 from detloader.audits.streams import Selection, audit_stream, check_stream, lonely_stream
 from detloader.errors import UsageError
 from detloader.findings import Counts, NotChecked, Result, RunSummary, StreamResult, Verdict
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from detloader.audits.naming import Names
 
-__all__ = ["BADNESS", "audit", "check", "summary"]
+__all__ = ["BADNESS", "audit", "check", "selection_of", "summary"]
 
 BADNESS = {
     verdict: rank
@@ -86,7 +87,7 @@ def audit(
             pictures; or names are mapped that the runs do not have, or not one to one.
         LogError: the file of names cannot be read.
     """
-    selection = _selection(select, ignore, pictures=pictures, first=first)
+    selection = selection_of(select, ignore, pictures=pictures, first=first)
     asked = None if equivalence is None else as_equivalence(equivalence)
     if first and (asked is not None or pictures):
         what = "pictures" if asked is None else f"whether {asked} holds"
@@ -131,7 +132,7 @@ def check(
         DamageError: the bytes of the run are not those that were recorded.
         UsageError: a rule is named that does not exist.
     """
-    selection = _selection(select, ignore, pictures=pictures)
+    selection = selection_of(select, ignore, pictures=pictures)
     opened = _open(run, verify=False)
     streams = [check_stream(opened.path, stream, selection) for stream in opened.streams.values()]
     return _put_together("check", [opened], streams)
@@ -146,9 +147,14 @@ def _open(run: str | os.PathLike[str] | Run, *, verify: bool) -> Run:
     return opened
 
 
-def _selection(
-    select: Iterable[str], ignore: Iterable[str], *, pictures: bool, first: bool = False
+def selection_of(
+    select: Iterable[str], ignore: Iterable[str], *, pictures: bool = False, first: bool = False
 ) -> Selection:
+    """Return which rules are to be asked.
+
+    Raises:
+        UsageError: a rule is named that does not exist.
+    """
     chosen = Selection(frozenset(select), frozenset(ignore), pictures, first)
     if not chosen.select and not chosen.ignore:
         return chosen
@@ -161,11 +167,17 @@ def _selection(
 
 def _audit_pair(a: Run, b: Run, selection: Selection, *, verified: bool) -> Result:
     if not a.rows and not b.rows:
-        reason = "neither run has a row: let the loaders deliver one"
+        reason = _tell_lost(a, b) or "neither run has a row: let the loaders deliver one"
         return _put_together("audit", [a, b], [], reason=reason, verified=verified)
     names = dict.fromkeys([*a.streams, *b.streams])
     streams = [_audit_stream(name, a, b, selection) for name in names]
     return _put_together("audit", [a, b], streams, verified=verified)
+
+
+def _tell_lost(*runs: Run) -> str | None:
+    """Say which run lost all its rows; None where none lost any."""
+    lost = [(run, stream) for run in runs for stream in run.streams.values() if stream.lost]
+    return tell_no_rows(lost[0][0].path, lost[0][1]) if lost else None
 
 
 def _renamed(runs: Sequence[Run], id_map: Names) -> list[Run]:
@@ -187,9 +199,10 @@ def _audit_stream(name: str, a: Run, b: Run, selection: Selection) -> StreamResu
         return lonely_stream(b.streams[name], path=a.path, in_baseline=False)
     if stream_b is None:
         return lonely_stream(stream_a, path=b.path, in_baseline=True)
-    told_b = without_unlike_content(stream_a, stream_b)
+    told_b = without_unlike(stream_a, stream_b)
     result = audit_stream(a.path, stream_a, b.path, told_b, selection)
     result = with_arguments(result, stream_a, stream_b)
+    result = with_thinned(result, a.path, stream_a, b.path, stream_b)
     if type(stream_b) is not Stream:
         from detloader.audits.naming import with_own_names
 

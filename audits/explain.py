@@ -2,15 +2,17 @@
 
 The search goes from the baseline outwards: it tries each operation that the target
 suggests, looks where the wanted rows stand in its output, and asks again, until they
-stand in plain order or in an order that a merge or a shuffle buffer leaves. The shortest
-chain is told, and what fits as well at that length. Not found: a rotation before a merge
-that drops a remainder, for that leaves a hole in the middle.
+stand in plain order, or in one that workers in turn, a merge or a shuffle buffer leave. The
+shortest chain is told, of equal ones the one that leaves the fewest orders, and what fits as
+well at that length. Parts so many and short that chance would fit them explain nothing. Not
+found: a rotation before a merge that drops a remainder, for that leaves a hole in the middle.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +22,7 @@ from detloader.audits.dealt import dealt_formula
 from detloader.audits.increasing import longest_increasing
 from detloader.audits.integers import slices
 from detloader.audits.operations import proposals
+from detloader.audits.turns import formula_of_turns
 from detloader.order.interleave import fitting_partition_counts
 
 if TYPE_CHECKING:
@@ -50,6 +53,9 @@ WIDEST_WINDOW = 8
 
 HEAD = 4096
 """Rows that are looked at before all are: they rule most chains out."""
+
+UNLIKELY = 1e-6
+"""Chance that a random order is a merge of so many parts, below which that explains an order."""
 
 LEAST_SHARE = 0.9
 """Share of the other run's rows that must stand in the baseline at all."""
@@ -94,13 +100,21 @@ class Explanation:
         }
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class _Chain:
-    """Chains sort by length; of equal ones, those that leave no choice of order come first."""
+    """A chain of operations.
+
+    Attributes:
+        length: how many they are.
+        loose: whether the last one leaves a choice of order.
+        formula: how it is written.
+        log_orders: logarithm of the number of orders that it leaves; other epochs leave others.
+    """
 
     length: int
     loose: bool
     formula: str
+    log_orders: float = field(default=0.0, compare=False)
 
 
 def explain(comparison: Comparison) -> Explanation | None:
@@ -117,8 +131,7 @@ def explain(comparison: Comparison) -> Explanation | None:
         found += chains
     if not found or _Chain(0, False, "a") in found:
         return None  # an order that stayed as it was needs no explanation
-    # Sorting keeps the order of what is equal: worker counts stay ascending.
-    found.sort(key=lambda chain: (chain.length, chain.loose))
+    found.sort(key=lambda chain: (chain.length, chain.loose, chain.log_orders))
     best = found[0].length, found[0].loose
     formulas = [f"b = {c.formula}" for c in found if (c.length, c.loose) == best]
     return Explanation(
@@ -217,35 +230,40 @@ def _chains_of_all(base: _Chain, epochs: list[_Epoch]) -> list[_Chain]:
     for epoch in epochs:
         if epoch.rows < LEAST_ROWS or len(epoch.target) < LEAST_SHARE * epoch.rows:
             return []
-        chains = _chains(base, epoch.target, epoch.size)
+        chains = _chains(base, epoch.target, epoch.size, len(epochs))
         common = {chain: None for chain in chains if common is None or chain in common}
         if not common:
             return []
     return list(common or ())
 
 
-def _chains(done: _Chain, target: Integers, size: int) -> Iterator[_Chain]:
+def _chains(done: _Chain, target: Integers, size: int, epochs: int) -> Iterator[_Chain]:
     """Yield the chains that bring `size` places, made by `done`, into the target's order."""
-    yield from _last_steps(done, target, size)
+    yield from _last_steps(done, target, size, epochs)
     if done.length >= LONGEST:
         return
     for operation in proposals(target, size):
         places = operation.forth(target)
         if (places >= 0).all():
             step = _Chain(done.length + 1, False, operation.formula.format(done.formula))
-            yield from _chains(step, places, operation.size)
+            yield from _chains(step, places, operation.size, epochs)
 
 
-def _last_steps(done: _Chain, target: Integers, size: int) -> Iterator[_Chain]:
+def _last_steps(done: _Chain, target: Integers, size: int, epochs: int) -> Iterator[_Chain]:
     if len(target) == size and _greatest_advance(target) == 0:
         yield done  # no row comes early, so none comes late
         return
+    if turns := formula_of_turns(target, size):
+        yield _Chain(done.length + 1, False, turns.format(done.formula))
     for count in fitting_partition_counts(target, size) if _may_be_merged(target) else ():
-        if count < len(target):
-            yield _Chain(done.length + 1, True, f"merge(partition({done.formula}, {count}))")
+        in_order = count * math.lgamma(len(target) // count + 1)
+        if -in_order * epochs < math.log(UNLIKELY):
+            formula = f"merge(partition({done.formula}, {count}))"
+            yield _Chain(done.length + 1, True, formula, math.lgamma(len(target) + 1) - in_order)
     window = _greatest_advance(target) + 1
     if len(target) == size and 1 < window <= size // WIDEST_WINDOW:
-        yield _Chain(done.length + 1, True, f"window_shuffle({done.formula}, {window})")
+        formula = f"window_shuffle({done.formula}, {window})"
+        yield _Chain(done.length + 1, True, formula, size * math.log(window))
 
 
 def _greatest_advance(target: Integers) -> int:

@@ -74,7 +74,7 @@ def find_first(
         pair = load_pair(*sources[0], *sources[1])
         return first_difference(pair.common_a, pair.common_b), pair.coverage
     rows = max(stream_a.rows, stream_b.rows)
-    coverage = rows / max(stream_a.rows + stream_a.lost, stream_b.rows + stream_b.lost)
+    coverage = rows / max(stream_a.delivered, stream_b.delivered)
     return _first_in_blocks(sources, blocks), coverage
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "not_compared",
     "several",
     "tell_hidden",
+    "tell_no_rows",
     "tell_unfinished",
     "unequal_blocks",
     "unequal_digests",
@@ -95,10 +96,10 @@ def difference_levels(columns: Iterable[str]) -> list[DifferenceLevel]:
 def unequal_blocks(a: Stream, b: Stream) -> list[int] | None:
     """Number the blocks of rows, ascending, in which a compared column differs.
 
-    None where headers do not tell: unless each is one sealed rank with the same columns,
-    and one ends before the other only where its run does.
+    None where headers do not tell: unless each is one sealed rank with the same columns, of
+    which the same part was recorded, and one ends before the other only where its run does.
     """
-    if len(a.ranks) != 1 or len(b.ranks) != 1:
+    if len(a.ranks) != 1 or len(b.ranks) != 1 or a.samplings != b.samplings:
         return None
     blocks_a, blocks_b = _blocks(a.ranks[0]), _blocks(b.ranks[0])
     if not (blocks_a and blocks_b) or blocks_a.keys() != blocks_b.keys():
@@ -131,6 +132,18 @@ def tell_unfinished(path: str, stream: Stream) -> str | None:
     if any(rank.header.state != "complete" for rank in stream.ranks):
         return f"{path} was cut off, or is still being recorded"
     return None if stream.complete else f"{path} was declared as not complete"
+
+
+def tell_no_rows(path: str, stream: Stream) -> str | None:
+    """Say of a run why it has no row to look at; None where it has one."""
+    if stream.rows:
+        return None
+    if stream.lost:
+        return (
+            f"{path} has none of its {stream.lost:,} rows: none could be recorded; the warning "
+            "given while it was recorded says why"
+        )
+    return f"{path} has no row in stream {stream.name!r}: let the loader deliver one"
 
 
 def absent_ranks(path: str, stream: Stream) -> str | None:

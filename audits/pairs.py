@@ -10,7 +10,9 @@ import numpy as np
 from detloader.audits.batches import place_in_epoch
 from detloader.audits.integers import distinct
 from detloader.audits.measures.conditions import config_differences
+from detloader.audits.sampled_rows import rows_of_both
 from detloader.audits.view import StreamView, load_views
+from detloader.manifest.tables import count_in_groups
 
 if TYPE_CHECKING:
     from detloader.audits.columns import Integers
@@ -27,8 +29,8 @@ class Pair:
     """Two streams, whole and as far as they can be compared.
 
     Attributes:
-        a: all rows of the baseline.
-        b: all rows of the other run; its `baseline` is `a`.
+        a: all rows of the baseline that the other run was to record, too.
+        b: those of the other run; its `baseline` is `a`.
         common_a: the rows and columns of the baseline that can be compared.
         common_b: those of the other run.
         coverage: compared rows over the rows of the longer run, 0 to 1.
@@ -47,10 +49,11 @@ def load_pair(path_a: str, stream_a: Stream, path_b: str, stream_b: Stream) -> P
     views = load_views([source for source in sources if source[1].rows])
     a = views[0] if stream_a.rows else _emptied(views[0], path_a, stream_a)
     b = views[-1] if stream_b.rows else _emptied(views[-1], path_b, stream_b)
+    a, b = rows_of_both(a, b)
     otherwise = config_differences(stream_a, stream_b)
     a, b = replace(a, otherwise=otherwise), replace(b, otherwise=otherwise)
     common_a, common_b = _common_rows(*_common_columns(a, b))
-    longer = max(a.rows + stream_a.lost, b.rows + stream_b.lost)
+    longer = max(stream_a.delivered, stream_b.delivered)
     return Pair(
         a=a,
         b=replace(b, baseline=a),
@@ -115,7 +118,10 @@ def _limit(a: StreamView, b: StreamView, rank: int | None) -> int:
 
 
 def _cut_ranks(view: StreamView, limits: dict[int, int]) -> StreamView:
-    ranks, rank_of_row = np.unique(view.rank, return_inverse=True)
+    ranks, rank_of_row, counts = np.unique(view.rank, return_inverse=True, return_counts=True)
     limit: Integers = np.array([limits[int(rank)] for rank in ranks], np.int64)
-    kept = view.position < limit[rank_of_row]
-    return view if kept.all() else view.take(kept)
+    if (counts <= limit).all():
+        return view
+    # Not by position: rows that the other run was not to record are no rows of the view.
+    place = count_in_groups(np.lexsort((view.position, view.rank)), view.rank)
+    return view.take(place < limit[rank_of_row])

@@ -9,7 +9,9 @@ it has a `STAGE`, an `EXAMPLE`, and one function or more of these:
     compare_runs(comparison, known)    asks two streams whose rows differ
     compare_headers(a, b)              asks two streams whether their rows differ or not
 
-Each gives the faults that it found, in any number, or raises `CannotTell`. Runs that are
+Each gives the faults that it found, in any number, or raises `CannotTell`. A rule whose
+faults hold for a run wherever they are found in any part of its rows says `OF_PARTS = True`:
+it is asked, too, where only every n-th batch was recorded. Runs that are
 equal are told equal without NumPy: a module with `compare_headers` must not import it.
 """
 
@@ -169,12 +171,14 @@ class Rule:
         page: the module's docstring.
         stage: where in a loader the fault lies.
         example: a faulty log and its mended twin.
+        of_parts: whether what it finds in any part of the rows of a run is true of the run.
     """
 
     name: str
     page: str
     stage: Stage
     example: Example
+    of_parts: bool
     check_run: CheckRun | None
     compare_runs: CompareRuns | None
     compare_headers: CompareHeaders | None
@@ -279,6 +283,7 @@ def _as_rule(name: str, module: ModuleType) -> Rule:
         page=module.__doc__ or "",
         stage=cast("Stage", module.STAGE),
         example=cast("Example", module.EXAMPLE),
+        of_parts=getattr(module, "OF_PARTS", False) is True,
         check_run=getattr(module, "check_run", None),
         compare_runs=getattr(module, "compare_runs", None),
         compare_headers=getattr(module, "compare_headers", None),

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from detloader.manifest.reader import Rank
-from detloader.manifest.schema import Level
+from detloader.manifest.schema import Level, is_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from detloader.manifest.reader import Stream
-    from detloader.manifest.schema import Column, ColumnType
+    from detloader.manifest.schema import Column, ColumnType, Sampling
 
-__all__ = ["are_digests", "retyped", "without_unlike_content"]
+__all__ = ["are_digests", "retyped", "sampled", "without", "without_unlike"]
 
-_DIGEST = re.compile("[0-9a-f]{16}")
+_DIGEST = re.compile("[0-9a-f]{16}|[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,42 @@ def retyped(stream: Stream, types: Mapping[str, ColumnType]) -> Stream:
     return _with_types(stream, dict(types))
 
 
-def without_unlike_content(a: Stream, b: Stream) -> Stream:
-    """Give b, without its content where that was rounded otherwise than the content of a."""
-    if a.roundings == b.roundings and len(a.roundings) == 1:
-        return b
-    return _with_types(b, {"content": None})
+def sampled(stream: Stream, sampling: Sampling) -> Stream:
+    """Give a stream that says that no other rows than these were to be recorded."""
+    ranks = []
+    for rank in stream.ranks:
+        then = rank.header.sampling.then if rank.header.sampling else msgspec.UNSET
+        kept = msgspec.structs.replace(sampling, then=then)
+        header = msgspec.structs.replace(rank.header, sampling=kept)
+        ranks.append(replace(rank, header=header))
+    return replace(stream, ranks=tuple(ranks))
+
+
+def without(stream: Stream, columns: Iterable[str]) -> Stream:
+    """Give a stream that says nothing of some columns."""
+    return _with_types(stream, dict.fromkeys(columns))
+
+
+def without_unlike(a: Stream, b: Stream) -> Stream:
+    """Give b, without the columns that were not made as those of a were.
+
+    They are content that was digested otherwise; draws and content where one run has them of its
+    first epoch alone; and where unlike parts of the runs were recorded, digests of rows that
+    were not kept.
+    """
+    unlike: set[str] = set()
+    if a.roundings != b.roundings or len(a.roundings) > 1:
+        unlike |= {"content"}
+    if _then(a) != _then(b):
+        unlike |= {name for name in b.columns if not is_stored(name, Level.ORDER)}
+    level = min(a.level, b.level, key=list(Level).index)
+    if a.samplings != b.samplings and level is not Level.DIGEST:
+        unlike |= {name for name in b.columns if not is_stored(name, level)}
+    return without(b, unlike) if unlike else b
+
+
+def _then(stream: Stream) -> set[object]:
+    return {(sampling and sampling.then) or None for sampling in stream.samplings}
 
 
 def are_digests(stream: Stream) -> bool:

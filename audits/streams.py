@@ -12,11 +12,13 @@ from detloader.audits.headers import (
     compared_columns,
     difference_levels,
     not_compared,
+    tell_no_rows,
     tell_unfinished,
     unequal_digests,
 )
 from detloader.audits.picture import Scene, pictures_of_equal, take_pictures
 from detloader.audits.rule import all_rules, header_rules
+from detloader.audits.sampled import joined, tell_thinned, tell_unlike_steps
 from detloader.audits.stand_ins import are_digests
 from detloader.findings import Counts, Severity, StreamResult, Verdict
 from detloader.manifest.schema import Level
@@ -68,7 +70,7 @@ def check_stream(path: str, stream: Stream, selection: Selection) -> StreamResul
     return StreamResult(
         name=stream.name,
         verdict=Verdict.FINDINGS if faulty else Verdict.CLEAN,
-        reason=tell_unfinished(path, stream),
+        reason=joined(tell_unfinished(path, stream), tell_thinned(path, stream)),
         findings=answers.findings,
         not_checked=answers.not_checked,
         asked=answers.asked,
@@ -79,9 +81,7 @@ def check_stream(path: str, stream: Stream, selection: Selection) -> StreamResul
 def _unreadable(path: str, stream: Stream) -> str | None:
     if stream.level is Level.DIGEST:
         return f"{path} was recorded at level digest: its rows were not kept; record at level order"
-    if not stream.rows:
-        return f"{path} has no row in stream {stream.name!r}: let the loader deliver one"
-    return None
+    return tell_no_rows(path, stream)
 
 
 def lonely_stream(stream: Stream, *, path: str, in_baseline: bool) -> StreamResult:
@@ -130,7 +130,13 @@ def audit_stream(
 def _incomparable(path_a: str, stream_a: Stream, path_b: str, stream_b: Stream) -> str | None:
     for path, stream in ((path_a, stream_a), (path_b, stream_b)):
         if not stream.rows and not stream.complete:
-            return f"{path} has no row yet: audit it when it has some"
+            lost = stream.lost and tell_no_rows(path, stream)
+            return lost or f"{path} has no row yet: audit it when it has some"
+    if stream_a.id_hashes != stream_b.id_hashes or len(stream_a.id_hashes) > 1:
+        return (
+            f"record IDs are {_as_kept(stream_a)} in {path_a} and {_as_kept(stream_b)} in "
+            f"{path_b}: record or import both with one --id-hash"
+        )
     type_a, type_b = stream_a.columns.get("record"), stream_b.columns.get("record")
     if type_a and type_b and type_a != type_b:
         return (
@@ -139,10 +145,16 @@ def _incomparable(path_a: str, stream_a: Stream, path_b: str, stream_b: Stream) 
         )
     if stream_a.roundings != stream_b.roundings and are_digests(stream_a):
         return (
-            f"record IDs are digests of content, which {path_a} and {path_b} rounded otherwise: "
-            "record both with one rounding, or with ids"
+            f"record IDs are digests of content, which {path_a} and {path_b} digested otherwise: "
+            "record both with one digest and one rounding, or with ids"
         )
-    return None
+    return tell_unlike_steps(path_a, stream_a, path_b, stream_b)
+
+
+def _as_kept(stream: Stream) -> str:
+    """Say how record IDs were kept."""
+    keys = [f"digests under key {key}" if key else "as they are" for key in stream.id_hashes]
+    return " or ".join(sorted(keys))
 
 
 def _equal(stream_a: Stream, stream_b: Stream, answers: Answers) -> StreamResult:
@@ -161,12 +173,15 @@ def _equal(stream_a: Stream, stream_b: Stream, answers: Answers) -> StreamResult
 
 
 def _share_recorded(stream_a: Stream, stream_b: Stream) -> float:
-    """Tell which part equal rows are of the longer run, whose lost rows nobody can compare."""
-    longer = stream_a.rows + max(stream_a.lost, stream_b.lost)
+    """Tell which part equal rows are of the longer run, whose other rows nobody can compare."""
+    longer = max(stream_a.delivered, stream_b.delivered)
     return stream_a.rows / longer if longer else 1.0
 
 
 def _unkept(stream_a: Stream, stream_b: Stream, unequal: list[str] | None) -> StreamResult:
+    if stream_a.samplings != stream_b.samplings:
+        reason = "unlike parts were recorded, and rows were not kept: record both at level order"
+        return _unread(stream_a, stream_b, Verdict.INCONCLUSIVE, reason)
     if unequal is None:
         reason = "a run of level digest has no digest until it is complete: audit it then"
         return _unread(stream_a, stream_b, Verdict.INCONCLUSIVE, reason)

@@ -4,8 +4,7 @@ The map, along the way of the data:
 
 order, randomness    which record stands at which position, and what it may draw; seeding and
                      generators are about the draws of others
-grain                `to_grain`: that order and those draws, as a Grain dataset; it is made of
-                     source, plan, samples, elements, alone, grain_iterators and fused
+grain                `to_grain`: that order and those draws, as a Grain dataset
 tensorflow, torch    the same for other frameworks, and TensorFlow datasets of Python readers
 hdf5                 `Dataloader`: frames of HDF5 files
 data, utils          all of these at the places where helia-edge has them
@@ -13,11 +12,14 @@ recording, adapters  `record`: any loader, recorded while it runs; keras: what `
 recorder             between the two: rows come in, a rank's folder comes out
 interception         `record_all`: loaders that nobody wraps; program: those of a whole program;
                      naming: names for them
-manifest             what a run leaves on disk, and how it is proved
+manifest             what a run leaves on disk, and how it is proved; signing: who says so
 importers, recipe    runs from other systems' logs; loaders by name
-audits               two runs compared, one run checked, replayed, the cause named
+audits               two runs compared, one run checked, frozen, replayed, the cause named
+carried              what records where nothing of this package is installed
 reports              what people and machines read
-cli                  the outermost layer
+cli                  the commands
+testing              assertions about loaders; pytest_plugin: pytest around them; strategies: for
+                     Hypothesis
 findings, errors     what all of them say; extras: packages that only a part needs
 
 Names are loaded when they are first used: importing detloader imports no other package.

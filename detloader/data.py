@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from detloader.grain import to_grain
-from detloader.source import DataSource
+from detloader.grain.source import DataSource
 from detloader.tensorflow.dataset import to_tf_dataset
 from detloader.torch import to_torch_loader
 

@@ -15,7 +15,12 @@ DetloaderError
 │   ├── RunExistsError    recording would overwrite it
 │   ├── RunNotFoundError  there is none
 │   └── DamageError       its bytes are not those that were recorded
+├── FrozenError           a frozen file cannot be used
 ├── FactoryError          a factory named on the command line cannot be used
+├── InstallError          an environment of the versions asked for cannot be made
+│   ├── ConflictError     two of them exclude each other
+│   ├── NoVersionError    there is no such version, or none for that Python
+│   └── NoIndexError      nobody answers where packages come from
 └── MissingExtraError     a part of detloader needs a package that is not installed
 
 A message is one line: what is wrong, where, and how to mend it.
@@ -25,16 +30,21 @@ from __future__ import annotations
 
 __all__ = [
     "BatchError",
+    "ConflictError",
     "DamageError",
     "DetloaderError",
     "FactoryError",
     "FileError",
     "FormatError",
+    "FrozenError",
+    "InstallError",
     "LoaderError",
     "LogError",
     "MissingExtraError",
     "MissingFileError",
     "MissingKeyError",
+    "NoIndexError",
+    "NoVersionError",
     "RangeError",
     "RunError",
     "RunExistsError",
@@ -138,8 +148,28 @@ class DamageError(RunError):
     """The bytes of a run are not those that were recorded."""
 
 
+class FrozenError(DetloaderError):
+    """A frozen file cannot be used."""
+
+
 class FactoryError(DetloaderError):
     """A factory named on the command line cannot be used."""
+
+
+class InstallError(DetloaderError):
+    """An environment of the versions asked for cannot be made."""
+
+
+class ConflictError(InstallError):
+    """Two packages exclude each other in the versions asked for."""
+
+
+class NoVersionError(InstallError):
+    """There is no such version of a package or of Python, or none for that Python."""
+
+
+class NoIndexError(InstallError):
+    """Nobody answers where packages come from."""
 
 
 class MissingExtraError(DetloaderError, ImportError):

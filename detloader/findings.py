@@ -289,8 +289,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
             there is to say where no rule names a cause.
         comparisons: with more than two runs, the result of each against the baseline.
         axes: filled by `replay`.
-        decision: what follows, in a sentence: of `preflight`, of an equivalence that was asked
-            for, or of differences that the project accepts.
+        decision: what follows: of `preflight` "keep", "pin" or "migrate"; else a sentence, of an
+            equivalence that was asked for, or of differences that the project accepts.
         outcome: the kind of decision, where an audit has one.
         pages: the page of each rule that found something, in Markdown.
     """

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.measures.source import source_of
+from detloader.audits.measures.source import source_of, source_size
 from detloader.audits.rule import CannotTell
 
 if TYPE_CHECKING:
-    from detloader.audits.columns import Integers
+    from detloader.audits.columns import Flags, Integers
     from detloader.audits.measures.source import Source
     from detloader.audits.view import StreamView
     from detloader.findings import RecordId
@@ -19,21 +20,36 @@ if TYPE_CHECKING:
 __all__ = ["Census", "EpochCount", "take_census"]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class EpochCount:
     """What one epoch delivered.
 
     Attributes:
         epoch: its number.
         rows: shape (delivered,), int64; its rows, in canonical order.
-        distinct: how many records it delivered.
-        missing: keys of the records that are known and did not come, ascending.
+        keys: shape (delivered,), int64; the keys of their records.
+        known: how many keys there are.
     """
 
     epoch: int
     rows: Integers
-    distinct: int
-    missing: Integers
+    keys: Integers
+    known: int
+
+    @cached_property
+    def distinct(self) -> int:
+        """Count the records that it delivered."""
+        return int(np.count_nonzero(self._present()))
+
+    @cached_property
+    def missing(self) -> Integers:
+        """Give the keys of the records that are known and did not come, ascending."""
+        return np.flatnonzero(~self._present())
+
+    def _present(self) -> Flags:
+        present = np.zeros(self.known, dtype=np.bool_)
+        present[self.keys] = True
+        return present
 
     @property
     def extra(self) -> int:
@@ -92,8 +108,7 @@ def take_census(view: StreamView) -> Census:
     Raises:
         CannotTell: the size of the source is unknown.
     """
-    view.require("source_size")
-    size = int(view.declared("source_size"))
+    size = source_size(view)
     source: Source | None = None
     try:
         source = source_of(view)
@@ -104,11 +119,5 @@ def take_census(view: StreamView) -> Census:
             records = np.concatenate([records, view.baseline.record.values])
         codes, inverse = np.unique(records, return_inverse=True)
         keys = inverse[: view.rows]
-    epochs = [_count(epoch, rows, keys, len(codes)) for epoch, rows in view.by_epoch()]
+    epochs = [EpochCount(epoch, rows, keys[rows], len(codes)) for epoch, rows in view.by_epoch()]
     return Census(view, size, keys, codes, source, epochs)
-
-
-def _count(epoch: int, rows: Integers, keys: Integers, known: int) -> EpochCount:
-    present = np.zeros(known, dtype=np.bool_)
-    present[keys[rows]] = True
-    return EpochCount(epoch, rows, int(present.sum()), np.flatnonzero(~present))

@@ -118,9 +118,19 @@ def topology_differences(a: Stream, b: Stream) -> dict[str, JsonValue]:
 
 
 def setting_differences(a: Stream, b: Stream) -> list[str]:
-    """Name the other declared fields that differ."""
+    """Name the other declared fields that differ.
+
+    Where other ranks share one global batch, the rows of each follow from their number.
+    """
     names = list(_differences(a, b, SETTINGS))
+    if "batch_size" in names and _global_batch(a) == _global_batch(b) != UNKNOWN:
+        names.remove("batch_size")
     return [*names, "config"] if config_differences(a, b) else names
+
+
+def _global_batch(stream: Stream) -> Any:
+    rows, ranks = declared_of(stream, "batch_size"), declared_of(stream, "world_size")
+    return rows * ranks if isinstance(rows, int) and isinstance(ranks, int) else UNKNOWN
 
 
 def config_differences(a: Stream, b: Stream) -> dict[str, JsonValue]:

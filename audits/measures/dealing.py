@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from detloader.audits.integers import are_distinct, distinct, tally
+from detloader.audits.measures.gaps import Gap, find_gap
 from detloader.audits.measures.replacement import is_drawn_with_replacement
 from detloader.audits.measures.statistics import chance_of_no_repeat, is_impossible
 from detloader.audits.rule import CannotTell
@@ -23,12 +25,6 @@ __all__ = ["Breach", "declared_copies", "find_breaches"]
 REPEATS = ("repeats", "repeat", "copies", "repeated_augmentation")
 """Entries of a configuration that say how often a record comes in an epoch."""
 
-LEAST_STEPS = 4
-"""Records of a part from which on its stride is no accident."""
-
-LARGEST_STRIDE = 64
-"""Times the number of parts up to which a stride is that of too many parts."""
-
 SUBSTITUTES = 0.05
 """Share of records up to which one that comes twice for one that lacks may be a substitute."""
 
@@ -39,12 +35,14 @@ class _Epoch:
 
     Attributes:
         epoch: its number.
+        rows: shape (rows,), int64; rows of the view.
         record: shape (rows,), int64.
         part: shape (rows,), int64; worker or rank.
         from_end: shape (rows,), int64; 0 for the last row of its part.
     """
 
     epoch: int
+    rows: Integers
     record: Integers
     part: Integers
     from_end: Integers
@@ -59,7 +57,8 @@ class Breach:
         kind: "replicated", "overlap" or "gaps".
         parts: the workers or ranks concerned, ascending.
         records: codes of the records that several parts deliver, ascending.
-        never: codes of the records that none delivers, ascending.
+        never: codes of the records that none delivers, ascending, as far as they are known.
+        gap: what is stepped over, of kind "gaps".
     """
 
     epoch: int
@@ -67,22 +66,25 @@ class Breach:
     parts: Integers
     records: Integers
     never: Integers
+    gap: Gap | None = None
 
 
-def find_breaches(view: StreamView, by: str) -> list[Breach]:
+def find_breaches(view: StreamView, by: str, records: int) -> list[Breach]:
     """Find the epochs that the parts of one level do not share out.
 
     Args:
         view: rows of all ranks, or of one where parts are workers.
         by: "worker" or "rank".
+        records: how many the source has, or the whole run delivered.
 
     Raises:
         CannotTell: what looks like a breach may be replacement or a substitute.
     """
     epochs = list(_epochs(view, by))
-    breaches = [breach for epoch in epochs if (breach := _breach(view, epoch, by)) is not None]
+    judged = (_breach(view, epoch, by, records) for epoch in epochs)
+    breaches = [breach for breach in judged if breach is not None]
     if any(breach.kind == "overlap" for breach in breaches):
-        _require_no_replacement(view, epochs)
+        _require_no_replacement(view, epochs, records)
     return breaches
 
 
@@ -95,7 +97,7 @@ def _epochs(view: StreamView, by: str) -> Iterator[_Epoch]:
         for value in np.unique(split[rows]):
             mine = rows[split[rows] == value]
             mine = mine[np.lexsort((view.position[mine], view.rank[mine]))]
-            yield _Epoch(epoch, record[mine], label[mine], _from_end(label[mine]))
+            yield _Epoch(epoch, mine, record[mine], label[mine], _from_end(label[mine]))
 
 
 def _from_end(part: Integers) -> Integers:
@@ -106,7 +108,7 @@ def _from_end(part: Integers) -> Integers:
     return from_end
 
 
-def _breach(view: StreamView, epoch: _Epoch, by: str) -> Breach | None:
+def _breach(view: StreamView, epoch: _Epoch, by: str, size: int) -> Breach | None:
     parts = distinct(epoch.part)
     if len(parts) < 2:  # noqa: PLR2004
         return None
@@ -114,13 +116,14 @@ def _breach(view: StreamView, epoch: _Epoch, by: str) -> Breach | None:
     records, holders = tally(keys // len(parts))
     shared = records[holders > 1]
     if not len(shared):
-        return _gaps(view, epoch, parts, by)
+        gap = find_gap(view, epoch.rows, epoch.part, by)
+        return None if gap is None else Breach(epoch.epoch, "gaps", parts, shared, gap.codes, gap)
     if _is_meant(view, epoch, by, shared, int(holders.max())):
         return None
     never = _never(view, records)
     if (holders == len(parts)).all() and (times == 1).all():
-        if _may_be_drawn_shards(view, len(records)):
-            raise CannotTell("replacement, for each part may have drawn the same shards")
+        if _may_be_drawn_alike(view, epoch, parts, len(records), size):
+            raise CannotTell("replacement, for each part may have drawn the same")
         return Breach(epoch.epoch, "replicated", parts, shared, never)
     may_be_substitutes = len(never) >= len(shared) <= max(1, SUBSTITUTES * len(records))
     if may_be_substitutes and not view.has("asked"):
@@ -129,15 +132,21 @@ def _breach(view: StreamView, epoch: _Epoch, by: str) -> Breach | None:
     return Breach(epoch.epoch, "overlap", involved, shared, never)
 
 
-def _may_be_drawn_shards(view: StreamView, records: int) -> bool:
-    """Tell whether parts that deliver the same may each have drawn the same few shards."""
-    size = view.declared("source_size")
-    return (
-        view.has("shard")
-        and view.declared("replacement") is None
-        and size is not None
-        and records < size
-    )
+def _may_be_drawn_alike(
+    view: StreamView, epoch: _Epoch, parts: Integers, records: int, size: int
+) -> bool:
+    """Tell whether parts may each have drawn the same few shards, or the same few records."""
+    if view.declared("replacement") is not None:
+        return False
+    if view.has("shard"):
+        return records < int(view.declared("source_size") or records)
+    if view.declared("shuffle") is False:
+        return False
+    orders = [epoch.record[epoch.part == part] for part in parts]
+    log_chance = -records * math.log(size)
+    if not all(np.array_equal(orders[0], order) for order in orders[1:]):
+        log_chance += math.lgamma(records + 1)
+    return not is_impossible(log_chance * (len(parts) - 1))
 
 
 def _is_meant(view: StreamView, epoch: _Epoch, by: str, shared: Integers, most: int) -> bool:
@@ -150,14 +159,23 @@ def _is_meant(view: StreamView, epoch: _Epoch, by: str, shared: Integers, most: 
     if most <= allowed or (by == "rank" and extra < len(lengths)):
         return True
     last = (view.declared("batch_size") or 1) * max(view.declared("workers") or 1, 1)
-    room = len(lengths) * last
     at_the_end = epoch.record[epoch.from_end < last]
     return (
         by == "rank"
-        and extra < room
-        and len(np.unique(lengths)) == 1
+        and len(distinct(lengths)) == 1
+        and _fills_up(view, int(lengths[0]), len(lengths), extra)
         and bool(np.isin(shared, at_the_end).all())
     )
+
+
+def _fills_up(view: StreamView, length: int, ranks: int, extra: int) -> bool:
+    """Tell whether so many rows fill up the last batch of each rank, or of its workers."""
+    batch, workers = view.declared("batch_size"), view.declared("workers") or 1
+    if batch is None:
+        return extra < ranks * workers
+    records = length * ranks - extra
+    amounts = {-records % (batch * ranks), -records % (batch * ranks * workers)}
+    return length % batch == 0 and extra in amounts
 
 
 def declared_copies(view: StreamView, name: str) -> int:
@@ -179,7 +197,7 @@ def _never(view: StreamView, records: Integers) -> Integers:
     return np.setdiff1d(np.arange(size), records, assume_unique=True)
 
 
-def _require_no_replacement(view: StreamView, epochs: list[_Epoch]) -> None:
+def _require_no_replacement(view: StreamView, epochs: list[_Epoch], records: int) -> None:
     """Make sure that records do not come twice because they are drawn with replacement."""
     if not view.has("epoch") and view.declared("num_epochs") != 1:
         raise CannotTell("epoch")
@@ -194,48 +212,10 @@ def _require_no_replacement(view: StreamView, epochs: list[_Epoch]) -> None:
         raise CannotTell("replacement")
     log_chance = 0.0
     for epoch in epochs:
-        size = view.declared("source_size") or len(distinct(epoch.record))
         for part in distinct(epoch.part):
             mine = epoch.record[epoch.part == part]
             if not are_distinct(mine):
                 raise CannotTell("replacement")
-            log_chance += chance_of_no_repeat(len(mine), int(size))
+            log_chance += chance_of_no_repeat(len(mine), records)
     if not is_impossible(log_chance):
         raise CannotTell("replacement")
-
-
-def _gaps(view: StreamView, epoch: _Epoch, parts: Integers, by: str) -> Breach | None:
-    """Find parts that walk with the stride of more parts than there are."""
-    ranks = len(view.stream.ranks)
-    world_size = view.declared("world_size") or ranks
-    if world_size > ranks or (by == "worker" and ranks > 1) or view.filters:
-        return None  # the steps of other ranks, or what a filter left out, lie between
-    strides = set()
-    for part in parts:
-        steps = distinct(np.diff(epoch.record[epoch.part == part]))
-        if len(steps) != 1:
-            return None
-        strides.add(int(steps[0]))
-    never = _never(view, distinct(epoch.record))
-    (stride, *others) = strides
-    reaches_end = (
-        len(epoch.record)
-        and int(epoch.record.max()) >= int(view.declared("source_size") or 0) - stride
-    )
-    if others or stride <= len(parts) or not len(never) or not reaches_end:
-        return None
-    shortest = int(tally(epoch.part)[1].min())
-    if shortest < LEAST_STEPS or stride > LARGEST_STRIDE * len(parts):
-        return None
-    if by == "rank" and _is_one_worker_of_several(view, stride, len(parts)):
-        return None
-    return Breach(epoch.epoch, "gaps", parts, np.zeros(0, np.int64), never)
-
-
-def _is_one_worker_of_several(view: StreamView, stride: int, parts: int) -> bool:
-    """Tell whether the run was left before the other workers, which take steps between, began."""
-    workers = int(view.declared("workers") or 1)
-    if workers == 1 or stride != parts * workers:
-        return False
-    view.require("worker")
-    return len(np.unique(view.column("worker").values)) < workers

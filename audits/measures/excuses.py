@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.integers import distinct, tally
+from detloader.audits.integers import contains, distinct, tally
+from detloader.audits.measures.beginnings import is_cut_before_end
 from detloader.audits.measures.dealing import declared_copies
 from detloader.audits.measures.deliverers import deliverers_of
 from detloader.audits.measures.losses import (
+    ends_in_a_part,
     full_epochs,
     is_beginning_of_baseline,
     is_chance,
@@ -19,8 +21,10 @@ from detloader.audits.measures.losses import (
     observed_batch_size,
 )
 from detloader.audits.measures.orders import source_order
+from detloader.audits.measures.remainders import shape_of
 from detloader.audits.measures.replacement import is_drawn_with_replacement
 from detloader.audits.measures.statistics import is_impossible, log_choose
+from detloader.audits.measures.tails import fixed_positions, tails
 from detloader.audits.rule import CannotTell
 
 if TYPE_CHECKING:
@@ -83,7 +87,7 @@ def _require_even_epochs(view: StreamView) -> None:
     """Make sure that epochs are of like length: a curriculum, say, has all records in its last."""
     *lengths, last = tally(view.epoch)[1].tolist()
     longest = max([*lengths, last])
-    if lengths and longest - min(lengths) > FEW * longest:
+    if lengths and (last > max(lengths) or longest - min(lengths) > FEW * longest):
         raise CannotTell("epochs of like length")
 
 
@@ -137,6 +141,8 @@ def _is_explained_beside_baseline(view: StreamView, hole: Hole) -> bool:
         return True
     if _may_be_stopped(view, hole) and not _follows_baseline(view):
         raise CannotTell(ONE_EPOCH)
+    if any(is_cut_before_end(view, epoch, rows) for epoch, rows in view.by_epoch()):
+        return False
     if _is_dropped_unlike_baseline(view, hole):
         return True
     _require_more_than_chance(view, hole)
@@ -167,7 +173,7 @@ def _rows_of_one_copy(view: StreamView) -> int:
 
 def _may_be_stopped(view: StreamView, hole: Hole) -> bool:
     """Tell whether the one epoch may have been left before its end, at the end of a batch."""
-    if full_epochs(view) > 1 or _rows_of_one_copy(view) >= hole.size:
+    if full_epochs(view) > 1 or _rows_of_one_copy(view) >= hole.size or ends_in_a_part(view):
         return False
     size = observed_batch_size(view)
     if view.declared("num_epochs") != len(distinct(view.epoch)):
@@ -203,12 +209,20 @@ def _is_explained_tail(view: StreamView, hole: Hole) -> bool:
     if hole.positions is not None and not _lie_behind(view, hole.positions):
         if full_epochs(view) < 2 and _lacks_workers(view):  # noqa: PLR2004
             raise CannotTell(ONE_EPOCH)
-        batchers = view.ranks * max(view.declared("workers") or 1, 1)
-        return batchers > 1 and _may_be_dropped(view, hole.count)
+        return _may_be_dropped(view, hole.count) and _are_tails_of_parts(
+            view, hole.size, hole.positions
+        )
     if full_epochs(view) < 2:  # noqa: PLR2004
         return True
     most = loss_by_batches(view)
     return most is None or hole.count <= most
+
+
+def _are_tails_of_parts(view: StreamView, size: int, positions: Integers) -> bool:
+    """Tell whether ranks or workers that drop their last batches would lose these records."""
+    shape = shape_of(view, size)
+    dealt = [fixed_positions(shape, tail) for tail in tails(shape) if tail.parts]
+    return any(contains(lost, positions).all() for ways in dealt for lost in ways)
 
 
 def _lacks_workers(view: StreamView) -> bool:

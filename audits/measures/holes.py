@@ -12,6 +12,7 @@ from detloader.audits.measures.source import source_of
 
 if TYPE_CHECKING:
     from detloader.audits.columns import Integers
+    from detloader.audits.rule import Known
     from detloader.audits.view import StreamView
     from detloader.findings import RecordId
 
@@ -42,17 +43,17 @@ class Hole:
     by_baseline: bool = False
 
 
-def find_hole(view: StreamView, explained: Integers | None) -> Hole | None:
+def find_hole(view: StreamView, known: Known) -> Hole | None:
     """Find the records that the baseline delivers, or the source has, and that never come.
 
     Args:
         view: the run.
-        explained: codes of records whose absence is explained already.
+        known: the records whose absence is explained already.
 
     Raises:
         CannotTell: neither the source nor a whole baseline is known.
     """
-    return _unlike_baseline(view, explained) or _unlike_source(view, explained)
+    return _unlike_baseline(view, known.missing) or _unlike_source(view, known)
 
 
 def _unlike_baseline(view: StreamView, explained: Integers | None) -> Hole | None:
@@ -71,16 +72,18 @@ def _unlike_baseline(view: StreamView, explained: Integers | None) -> Hole | Non
     return Hole(len(codes), size, view.identify(codes[:SHOWN]), codes, by_baseline=True)
 
 
-def _unlike_source(view: StreamView, explained: Integers | None) -> Hole | None:
-    size = view.declared("source_size")
+def _unlike_source(view: StreamView, known: Known) -> Hole | None:
+    size, explained = view.declared("source_size"), known.missing
     if view.record.vocabulary is not None and not view.has("index") and size is not None:
-        known = 0 if explained is None else len(explained)
-        count = int(size) - len(distinct(view.record.values)) - known
+        lost = 0 if explained is None else len(explained)
+        count = int(size) - len(distinct(view.record.values)) - lost
         return Hole(count, int(size), []) if count > 0 else None
     source = source_of(view)
     if source.positions is view.record.values and view.record.span == range(source.size):
         return None
     positions = lacking(np.arange(source.size), source.positions)
+    if known.places is not None:
+        positions = lacking(positions, known.places)
     if explained is not None:
         positions = positions[~contains(explained, source.codes[positions])]
     if not len(positions):

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.batches import global_batches
+from detloader.audits.integers import are_distinct, distinct
 from detloader.audits.measures.draws import Sequence
+from detloader.audits.rule import CannotTell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,8 +83,16 @@ def _groups(view: StreamView, draws: str) -> Integers:
     if "batch" in view.compared:
         batch = global_batches(view)
         if _is_one_for_each(batch, view.compared[draws]):
+            _require_rows_of_one_rank(view, batch)
             return batch
     return np.full(view.rows, -1, np.int64)
+
+
+def _require_rows_of_one_rank(view: StreamView, batch: Integers) -> None:
+    """Make sure that a draw of a batch is not merely one that several ranks have in common."""
+    ranks = distinct(view.rank)
+    if are_distinct(batch * len(ranks) + np.searchsorted(ranks, view.rank)):
+        raise CannotTell("shared_draws in config, for a batch of each rank is one row")
 
 
 def _is_one_for_each(batch: Integers, draws: Column) -> bool:

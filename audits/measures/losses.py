@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
 
 __all__ = [
+    "ends_in_a_part",
     "full_epochs",
     "is_beginning_of_baseline",
     "is_chance",
@@ -55,6 +56,15 @@ def _has_partial_batch(view: StreamView) -> bool:
         return False
     rows = tally(global_batches(view))[1]
     return int(rows.min()) < int(rows.max())
+
+
+def ends_in_a_part(view: StreamView) -> bool:
+    """Tell whether the last batch alone is not full: who stops early stops behind a full one."""
+    if view.ranks > 1 or view.declared("workers") not in {0, 1} or not view.has("batch"):
+        return False
+    batches = global_batches(view)
+    rows = tally(batches)[1]
+    return len(rows) > 1 and int(rows.min()) < int(rows.max()) and (rows[:-1] == rows[0]).all()
 
 
 def require_all_ranks(view: StreamView) -> None:
@@ -108,6 +118,8 @@ def is_chance(view: StreamView, size: int, codes: Integers | None, lost: int) ->
     Raises:
         CannotTell: it is not known how often they should have come.
     """
+    if view.has("shard"):
+        raise CannotTell("whether records or whole shards are drawn")
     if codes is None or (view.declared("weights") is None and view.baseline is None):
         raise CannotTell("weights, by record")
     ways = log_choose(size, lost)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from detloader.audits.alignment import match_occurrences
-from detloader.audits.integers import tally
+from detloader.audits.integers import distinct, tally
 from detloader.audits.measures.statistics import log_choose
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ __all__ = ["Displacement", "Stay", "common_batches", "displacement", "purity", "
 
 SAMPLE = 131_072
 """Places of an order that are measured."""
+
+SLIPS = 0.05
+"""Share of an epoch's rows up to which repeated records are padding, or substitutes."""
 
 LARGE_SAMPLE = 200
 """Rows from which on a rank correlation is normal enough to be judged far out."""
@@ -133,8 +136,11 @@ def common_batches(
 
     Returns:
         Batches in common, batches of the later epoch (of two records and more), and the
-        logarithm of the chance that a shuffle makes all batches again.
+        logarithm of the chance that a shuffle makes all batches again. Of epochs in which
+        records repeat nothing is counted: few records make few different batches.
     """
+    if any(len(distinct(each)) < (1 - SLIPS) * len(each) for each in records):
+        return 0, 0, 0.0
     earlier, _ = _sets(records[0], batches[0])
     later, sizes = _sets(records[1], batches[1])
     ways = math.lgamma(int(sizes.sum()) + 1) - math.lgamma(len(sizes) + 1)

@@ -11,6 +11,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from detloader.audits.measures.losses import observed_batch_size
 from detloader.audits.measures.remainders import shape_of
 from detloader.audits.measures.source import is_source_order_of_baseline
@@ -59,7 +61,7 @@ def explain_passes(view: StreamView, source: Source, passes: Passes) -> Parts | 
         CannotTell: chance, or an early stop, may have done the same.
     """
     if not passes.finite:
-        return _explain_draws(view, passes) if passes.tail else None
+        return _explain_draws(view, source, passes) if passes.tail else None
     if not passes.tail:
         return _explain_merge_of_all(view, source, passes)
     if passes.in_source_order:
@@ -99,8 +101,9 @@ def _explain_merge(view: StreamView, passes: Passes, counts: list[int]) -> Parts
     fewest = counts[0]
     tested = len(passes.tail_counts())
     log_chance = passes.log_chance_of_merge(fewest)
-    if _is_shuffled(view):
-        log_chance += passes.log_chance_of_tail()
+    if _is_shuffled(view) or _may_draw(view):
+        # Weights may leave the tail out: then the order alone has to tell.
+        log_chance += 0.0 if _may_draw(view) else passes.log_chance_of_tail()
         if not is_impossible(log_chance, tested):
             raise CannotTell("more rows: a shuffle may do the same by chance")
         return Parts(counts, "merge", log_chance=log_chance)
@@ -138,7 +141,7 @@ def _explain_shuffle(view: StreamView, passes: Passes) -> Parts | None:
     return Parts(counts, "shuffle", log_chance=log_chance)
 
 
-def _explain_draws(view: StreamView, passes: Passes) -> Parts | None:
+def _explain_draws(view: StreamView, source: Source, passes: Passes) -> Parts | None:
     """Judge draws that never hit the tail."""
     counts = [count for count in passes.tail_counts() if passes.size // count > 1]
     workers = _workers(view)
@@ -146,7 +149,7 @@ def _explain_draws(view: StreamView, passes: Passes) -> Parts | None:
         return None
     if workers is not None and workers not in counts:
         return None
-    share = _share_of_tail(view, passes)
+    share = _share_of_tail(view, source, passes)
     if share <= 0:
         return None
     log_chance = passes.rows * math.log1p(-share)
@@ -157,13 +160,20 @@ def _explain_draws(view: StreamView, passes: Passes) -> Parts | None:
     return Parts(counts, "draws", log_chance=log_chance)
 
 
-def _share_of_tail(view: StreamView, passes: Passes) -> float:
+def _share_of_tail(view: StreamView, source: Source, passes: Passes) -> float:
     """Give the share of draws that the tail should have: the declared or the equal one."""
     equal = passes.tail / passes.size
     weights = view.declared("weights")
-    if not isinstance(weights, list) or len(weights) != passes.size or sum(weights) <= 0:
+    if isinstance(weights, dict):
+        names = source.name(view, np.arange(passes.kept))
+        kept = math.fsum(weights.get(str(name), 0.0) for name in names)
+        whole = math.fsum(weights.values())
+        declared = 1 - kept / whole if whole else equal
+    elif weights is not None and len(weights) == passes.size and sum(weights) > 0:
+        declared = sum(weights[passes.kept :]) / sum(weights)
+    else:
         return equal
-    return min(equal, sum(weights[passes.kept :]) / sum(weights))
+    return max(min(equal, declared), 0.0)
 
 
 def _explain_merge_of_all(view: StreamView, source: Source, passes: Passes) -> Parts | None:
@@ -181,6 +191,12 @@ def _explain_merge_of_all(view: StreamView, source: Source, passes: Passes) -> P
         if (sure or likely) and passes.interleave(parts):
             return Parts(counts, "merge")
     return None
+
+
+def _may_draw(view: StreamView) -> bool:
+    """Tell whether one of the runs draws its records: few draws are an order as well."""
+    runs = [view] if view.baseline is None else [view, view.baseline]
+    return any(run.declared("replacement") or run.declared("weights") is not None for run in runs)
 
 
 def _is_shuffled(view: StreamView) -> bool:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.batches import batch_spans
-from detloader.audits.integers import distinct
+from detloader.audits.integers import ascends, contains, distinct
+from detloader.audits.measures.beginnings import is_cut_before_end, late_beginnings
 from detloader.audits.measures.deliverers import deliverers_of, ranks_as_deliverers
 from detloader.audits.measures.losses import is_beginning_of_baseline
 from detloader.audits.measures.orders import have_one_order
@@ -49,8 +50,7 @@ def shape_of(view: StreamView, size: int) -> Shape:
     """Gather what decides how many records an epoch of a run loses."""
     batch_size = view.declared("batch_size")
     if batch_size is None and "batch" in view.compared:
-        order = np.lexsort((view.position, view.rank))
-        first, last = batch_spans(view, order)
+        first, last = batch_spans(view, view.delivery_order())
         batch_size = int((last - first).max())
     workers = view.declared("workers")
     if workers is None and view.has("worker"):
@@ -68,6 +68,8 @@ def find_loss(census: Census, shape: Shape, known: Known) -> Loss | None:
     """Find the epochs that lost a remainder, in the plainest way that explains one of them."""
     lossy = [epoch for epoch in census.epochs if census.lost(epoch) > 0 and _is_a_pass(epoch)]
     lossy = [epoch for epoch in lossy if not _is_known(census, epoch, known)]
+    if lossy and (late := {begun.epoch for begun in late_beginnings(census.view)}):
+        lossy = [epoch for epoch in lossy if epoch.epoch not in late]
     if not lossy:
         return None
     never = census.never() if len(lossy) == len(census.epochs) else np.zeros(0, np.int64)
@@ -89,10 +91,10 @@ def _is_a_pass(epoch: EpochCount) -> bool:
 
 
 def _is_known(census: Census, epoch: EpochCount, known: Known) -> bool:
+    if known.missing is None:
+        return False
     codes = census.known_codes(epoch.missing)
-    return (
-        known.missing is not None and len(codes) > 0 and bool(np.isin(codes, known.missing).all())
-    )
+    return len(codes) > 0 and bool(contains(known.missing, codes).all())
 
 
 def _log_chance_of_never(census: Census, lossy: list[EpochCount], never: Integers) -> float:
@@ -121,7 +123,8 @@ def _across_epochs(census: Census, shape: Shape) -> list[Tail]:
 
 def _fits(census: Census, shape: Shape, tail: Tail, epoch: EpochCount) -> bool:
     """Tell whether an epoch lost its records in this way."""
-    if tail.lost != census.lost(epoch):
+    cut = not tail.parts and is_cut_before_end(census.view, epoch.epoch, epoch.rows)
+    if cut or tail.lost != census.lost(epoch):
         return False
     mine = census.view.take(epoch.rows)
     if tail.explanation.startswith("batches") or tail.explanation == "batch":
@@ -130,13 +133,11 @@ def _fits(census: Census, shape: Shape, tail: Tail, epoch: EpochCount) -> bool:
             return False
     if tail.explanation == "ranks" and len(set(np.unique(mine.rank, return_counts=True)[1])) > 1:
         return False
-    if tail.explanation == "workers" and not _is_even_deal(mine):
+    if tail.explanation.endswith("workers") and not _is_deal(census, epoch, tail):
         return False
-    if tail.explanation == "batches of workers" and not _is_dealt_to_workers(census, epoch):
-        return False
-    return census.view.declared("shuffle") is not False or _is_a_tail(
-        census, shape, tail, epoch.missing
-    )
+    if census.view.declared("shuffle") is False or _is_in_source_order(census, epoch):
+        return _is_a_tail(census, shape, tail, epoch.missing)
+    return True
 
 
 def _is_early_stop(census: Census, shape: Shape, tail: Tail) -> bool:
@@ -150,16 +151,20 @@ def _is_early_stop(census: Census, shape: Shape, tail: Tail) -> bool:
     if tail.explanation == "ranks" and whole is not None:
         return False
     if view.declared("shuffle") is False and census.source is not None:
-        return _is_a_beginning(census, last)
+        dropped = tail.explanation.endswith("workers") and shape.drop_remainder is not False
+        return _is_a_beginning(census, last, in_turn=not dropped)
     if whole is not None:
         records = view.record.values[last.rows]
         return np.array_equal(records, whole[: len(records)])
     raise CannotTell("a further epoch, for this one may have been left before its end")
 
 
-def _is_a_beginning(census: Census, epoch: EpochCount) -> bool:
-    """Tell whether an unshuffled epoch is the source's beginning, or that of the ranks' parts."""
-    keys = census.keys[epoch.rows]
+def _is_a_beginning(census: Census, epoch: EpochCount, *, in_turn: bool) -> bool:
+    """Tell whether an unshuffled epoch begins the source, or the shares of ranks or workers."""
+    keys, mine = epoch.keys, census.view.take(epoch.rows)
+    if in_turn and mine.has("worker"):
+        parts = deliverers_of(mine).split(mine, mine.delivery_order())
+        return all(ascends(keys[rows]) for _, rows in parts)
     if census.view.ranks == 1:
         return np.array_equal(keys, np.arange(len(keys)))
     return _is_in_source_order(census, epoch)
@@ -169,7 +174,7 @@ def _is_in_source_order(census: Census, epoch: EpochCount) -> bool:
     """Tell whether each rank delivers an epoch in the source's order, where that is known."""
     if census.source is None or census.view.declared("shuffle"):
         return False
-    keys, mine = census.keys[epoch.rows], census.view.take(epoch.rows)
+    keys, mine = epoch.keys, census.view.take(epoch.rows)
     return all(bool((np.diff(keys[rows]) > 0).all()) for _, rows in mine.by_rank())
 
 
@@ -180,6 +185,13 @@ def _whole_epoch(census: Census) -> Integers | None:
         return None
     records = baseline.record.values[baseline.epoch == last.epoch]
     return records if len(distinct(records)) > last.distinct else None
+
+
+def _is_deal(census: Census, epoch: EpochCount, tail: Tail) -> bool:
+    """Tell whether workers have even shares, or such as give each a remainder of its own."""
+    if tail.explanation == "workers":
+        return _is_even_deal(census.view.take(epoch.rows))
+    return _is_dealt_to_workers(census, epoch)
 
 
 def _is_even_deal(view: StreamView) -> bool:
@@ -195,7 +207,7 @@ def _is_dealt_to_workers(census: Census, epoch: EpochCount) -> bool:
         return True
     if view.declared("shuffle") is not False:
         return True
-    deliverers, keys = deliverers_of(view), census.keys[epoch.rows]
+    deliverers, keys = deliverers_of(view), epoch.keys
     shares = [keys[deliverers.of_row == worker] for worker in range(len(deliverers))]
     slices = sorted((int(share.min()), int(share.max())) for share in shares if len(share))
     strided = all(len(distinct(share % len(shares))) <= 1 for share in shares)
@@ -206,9 +218,6 @@ def _is_a_tail(census: Census, shape: Shape, tail: Tail, missing: Integers) -> b
     """Tell whether records are what the tail loses without a shuffle, as far as this is known."""
     if census.source is None:
         return census.view.declared("shuffle") is False
-    shuffled = census.view.declared("shuffle") is not False
-    if shape.ranks > 1 and tail.explanation == "batches of workers" and not shuffled:
-        return True  # how both deal is not known
     return any(bool(np.isin(missing, lost).all()) for lost in fixed_positions(shape, tail))
 
 
@@ -224,7 +233,7 @@ def find_padding(
     for epoch in census.epochs:
         if census.lost(epoch) or epoch.extra not in lengths or not epoch.extra:
             continue
-        repeats = places_of_repeats(census.keys[epoch.rows])
+        repeats = places_of_repeats(epoch.keys)
         if len(repeats) < shape.size and repeats.min() >= len(epoch.rows) - _last(shape):
             filled.append(epoch)
             what = lengths[epoch.extra]

@@ -10,6 +10,7 @@ import numpy as np
 from detloader.audits.confirm import show
 from detloader.audits.integers import distinct, lacking
 from detloader.audits.measures.deliverers import deliverers_of
+from detloader.audits.measures.explained import explain_missing
 from detloader.audits.measures.statistics import chance_of_no_repeat, is_impossible
 from detloader.audits.rule import CannotTell, Fault
 from detloader.findings import Severity
@@ -51,7 +52,7 @@ def _explain_missing(view: StreamView, known: Known, *, found: bool) -> None:
     if not found or size is None or view.record.vocabulary is not None or view.has("index"):
         return
     missing = lacking(np.arange(int(size)), view.record.values)
-    known.missing = missing if known.missing is None else np.union1d(known.missing, missing)
+    explain_missing(known, missing)
 
 
 def _check_that_records_repeat(view: StreamView) -> Fault | None:
@@ -113,7 +114,7 @@ def is_drawn_with_replacement(view: StreamView) -> bool:
     repeated = sum(map(_repeats, by_rank))
     if repeated <= max(SLIPS * view.rows, MOSTLY * _expected(by_rank, size)):
         return False
-    if _all_come_alike(by_rank) or _all_come_alike(by_worker):
+    if any(map(_all_come_alike, (by_rank, by_worker, [view.record.values]))):
         return False
     if (view.declared("workers") or 0) > 1 and not view.has("worker"):
         raise CannotTell("worker")

@@ -19,6 +19,7 @@ __all__ = [
     "baseline_source",
     "is_source_order_of_baseline",
     "source_of",
+    "source_size",
     "without_padding",
 ]
 
@@ -46,6 +47,10 @@ class Source:
         return view.identify(codes)
 
 
+_LARGEST = 2**27
+"""Records that arrays of them can be made of; a declaration costs its writer nothing."""
+
+
 def without_padding(view: StreamView) -> StreamView:
     """Leave out the rows that were added to even out ranks."""
     if not view.has("padding"):
@@ -60,15 +65,25 @@ def source_of(view: StreamView) -> Source:
     Raises:
         CannotTell: the size of the source, or the positions, are unknown.
     """
-    size = view.declared("source_size")
-    if size is None:
-        size = _size_of_baseline(view)
+    size = source_size(view)
+    if size > _LARGEST:
+        raise CannotTell(f"a source of {_LARGEST:,} records or fewer")
     if view.has("index"):
-        return _by_index(view, int(size))
+        return _by_index(view, size)
     records = view.record.values
-    if view.record.vocabulary is not None or not _within(records, int(size)):
+    if view.record.vocabulary is not None or not _within(records, size):
         raise CannotTell("index")
-    return Source(int(size), records, np.arange(int(size)))
+    return Source(size, records, np.arange(size))
+
+
+def source_size(view: StreamView) -> int:
+    """Give the records in the source, as declared or as a whole baseline in its order shows.
+
+    Raises:
+        CannotTell: neither tells.
+    """
+    size = view.declared("source_size")
+    return _size_of_baseline(view) if size is None else int(size)
 
 
 def _size_of_baseline(view: StreamView) -> int:

@@ -123,24 +123,35 @@ def _of_workers(shape: Shape, batch: int) -> Tail:
 
 def _deal(size: int, parts: int) -> list[int]:
     """Deal records out: the first parts have one more than the others."""
-    return [size // parts + (part < size % parts) for part in range(parts)]
+    return [size // parts + (part < size % parts) for part in range(min(parts, _MOST_PARTS))]
+
+
+_MOST_PARTS = 2**16
+"""Workers or ranks that anybody has; whoever declares more shall not be waited for."""
 
 
 def fixed_positions(shape: Shape, tail: Tail) -> list[Integers]:
     """Give the source positions that a tail loses without a shuffle, in each known way to deal."""
     if not tail.parts:
         return [np.arange(shape.size - tail.lost, shape.size)]
-    parts = len(tail.parts)
-    strided = [np.arange(part, shape.size, parts) for part in range(parts)]
-    contiguous = np.array_split(np.arange(shape.size), parts)
+    counts = [shape.ranks, shape.workers] if tail.explanation.endswith("workers") else [shape.ranks]
+    batch = shape.batch_size or 1
     return [
-        np.sort(
-            np.concatenate(
-                [part[len(part) - lost :] for part, lost in zip(dealt, tail.parts, strict=True)]
-            )
-        )
-        for dealt in (strided, contiguous)
+        np.sort(np.concatenate([part[len(part) - len(part) % batch :] for part in parts]))
+        for parts in _dealt(np.arange(shape.size), counts)
     ]
+
+
+def _dealt(places: Integers, counts: list[int]) -> Iterator[list[Integers]]:
+    """Deal places out at each level, by turns or in slices; give each way to do so."""
+    if not counts:
+        yield [places]
+        return
+    first, *further = counts
+    by_turns = [places[part::first] for part in range(first)]
+    for dealt in (by_turns, np.array_split(places, first)):
+        for parts in zip(*(_dealt(part, further) for part in dealt), strict=True):
+            yield [place for part in parts for place in part]
 
 
 def lengths_of_padding(shape: Shape) -> dict[int, str]:

@@ -63,9 +63,10 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
     from detloader.findings import JsonValue
 
-__all__ = ["EXAMPLE", "STAGE", "check_run"]
+__all__ = ["EXAMPLE", "OF_PARTS", "STAGE", "check_run"]
 
 STAGE = Stage.OUTPUT
+OF_PARTS = True
 
 EXAMPLE = Example(
     faulty={"record": [0, 1, 2], "draws_image": [306, 184, 110], "draws_mask": [229, 97, 14]},

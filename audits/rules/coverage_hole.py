@@ -3,8 +3,8 @@
 ## What it catches
 
 A record that was asked for and another that came; records of the source, or of the
-baseline, that never come although nothing declared leaves them out; an epoch
-without rows between others.
+baseline, that never come although nothing declared leaves them out; epochs that begin
+with a later record than the baseline's; an epoch without rows between others.
 
 ## Why it hurts
 
@@ -27,6 +27,8 @@ are named. A filter that is meant is declared as `config.filter`.
 ## Evidence
 
 - `dropped`: IDs that never come, 1,000 at most; `dropped_count`: all of them.
+- `skipped`: IDs that the baseline delivers before the first record of the first epoch that
+  begins late, 20 at most; `skipped_count`: all of them; `epochs`: those that begin late.
 - `substituted`: row, epoch, asked and delivered ID, 20 at most; `substituted_count`.
 - `empty_epochs`: epochs without rows.
 - `rows`: rows of the run.
@@ -56,16 +58,18 @@ import numpy as np
 
 from detloader.audits.confirm import show
 from detloader.audits.integers import distinct, lacking
-from detloader.audits.measures.conditions import EQUAL_ARGUMENTS
+from detloader.audits.measures.beginnings import late_beginnings
+from detloader.audits.measures.conditions import EQUAL_ARGUMENTS, is_resumed
 from detloader.audits.measures.excuses import is_explained
+from detloader.audits.measures.explained import explain_missing
 from detloader.audits.measures.holes import SHOWN, find_hole
 from detloader.audits.measures.losses import require_all_ranks
+from detloader.audits.measures.shown import listed, show_records
 from detloader.audits.measures.source import without_padding
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
 if TYPE_CHECKING:
-    from detloader.audits.columns import Integers
     from detloader.audits.measures.holes import Hole
     from detloader.audits.rule import Known
     from detloader.audits.view import StreamView
@@ -90,7 +94,7 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
     rows = without_padding(view)
     faults: list[Fault] = []
     missing: list[str] = []
-    for find in (_find_substituted, _find_dropped, _find_empty_epochs):
+    for find in (_find_substituted, _find_skipped, _find_dropped, _find_empty_epochs):
         try:
             faults += find(rows, known)
         except CannotTell as answer:
@@ -108,7 +112,7 @@ def _find_substituted(view: StreamView, known: Known) -> list[Fault]:
     if not len(rows):
         return []
     lost = lacking(asked.values[rows], view.record.values)
-    _explain(known, lost)
+    explain_missing(known, lost)
     shown = view.column("asked")
     evidence = _evidence(view, view.identify(lost[:SHOWN]), len(lost)) | {
         "substituted": [
@@ -139,8 +143,33 @@ def _rows(count: int) -> str:
     return "row holds" if count == 1 else "rows hold"
 
 
+def _find_skipped(view: StreamView, known: Known) -> list[Fault]:
+    late = [] if view.filters or is_resumed(view.stream) else late_beginnings(view)
+    if not late:
+        return []
+    if view.otherwise:
+        raise CannotTell(EQUAL_ARGUMENTS)  # one of them may be what is skipped
+    explain_missing(known, distinct(np.concatenate([epoch.skipped for epoch in late])))
+    first, count = late[0], len(late[0].skipped)
+    records = "record" if count == 1 else f"{count} records"
+    names = listed(view.identify(first.skipped[:SHOWN_ROWS]), count)
+    more = f", and so do {len(late) - 1} further epochs" if len(late) > 1 else ""
+    return [
+        Fault(
+            severity=Severity.FAIL,
+            message=f"Epoch {first.epoch} skips the first {records} of the baseline's ({names})"
+            f"{more}.",
+            cause="The first records are skipped: by a `skip`, or by a restart that was not "
+            "declared.",
+            evidence=show_records("skipped", view, first.skipped)
+            | {"epochs": [epoch.epoch for epoch in late[:SHOWN_ROWS]], "rows": view.rows},
+            confirm=show(view.path, epoch=first.epoch),
+        )
+    ]
+
+
 def _find_dropped(view: StreamView, known: Known) -> list[Fault]:
-    hole = find_hole(view, known.missing)
+    hole = find_hole(view, known)
     if hole is None or view.filters:
         return []
     if view.declared("resume") is not None:
@@ -152,13 +181,14 @@ def _find_dropped(view: StreamView, known: Known) -> list[Fault]:
         return []
     if view.otherwise:
         raise CannotTell(EQUAL_ARGUMENTS)  # one of them may have asked for fewer records
-    _explain(known, hole.codes)
+    if hole.codes is not None:
+        explain_missing(known, hole.codes)
     return [_dropped_fault(view, hole)]
 
 
 def _dropped_fault(view: StreamView, hole: Hole) -> Fault:
     evaluated = view.declared("purpose") == "eval"
-    names = ", ".join(map(str, hole.names[:6])) + (", …" if hole.count > 6 else "")  # noqa: PLR2004
+    names = listed(hole.names, hole.count)
     named = f"Record {names}" if hole.count == 1 else f"Records {names}"
     who = named if hole.names else f"{hole.count} records"
     verb = "comes" if hole.count == 1 else "come"
@@ -180,7 +210,11 @@ def _find_empty_epochs(view: StreamView, known: Known) -> list[Fault]:  # noqa: 
     if int(present[-1] - present[0]) + 1 == len(present):
         return []
     between = np.arange(present[0], present[0] + min(present[-1] - present[0], 1_000_000))
+    for sampling in filter(None, view.stream.samplings):
+        between = np.intersect1d(between, sampling.epochs or between)
     empty = lacking(between, present)[:SHOWN]
+    if not len(empty):
+        return []
     delivered = view.baseline is not None and bool(np.isin(empty, view.baseline.epoch).any())
     return [
         Fault(
@@ -190,11 +224,6 @@ def _find_empty_epochs(view: StreamView, known: Known) -> list[Fault]:  # noqa: 
             evidence=_evidence(view, [], 0) | {"empty_epochs": empty.tolist()},
         )
     ]
-
-
-def _explain(known: Known, codes: Integers | None) -> None:
-    if codes is not None:
-        known.missing = codes if known.missing is None else np.union1d(known.missing, codes)
 
 
 def _evidence(view: StreamView, dropped: list[RecordId], count: int) -> dict[str, JsonValue]:

@@ -41,7 +41,8 @@ Needs `draws` and two epochs, and `purpose` "train" or a declared `shuffle`. Whe
 order repeats too, though a shuffle is declared, the loader starts anew as a whole: that
 is `epoch-order-repeat`. Low-entropy draws are judged as in `worker-rng-clone`. With up
 to 32 epochs each is compared with all before it, beyond with the first and the last one.
-That later epochs have no draws is a fault only where `cache` is declared.
+That later epochs have no draws is a fault only where `cache` is declared, or where they
+hold the content that the first one made.
 
 ## Seen in
 
@@ -56,6 +57,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.alignment import match_occurrences
 from detloader.audits.confirm import show
 from detloader.audits.measures.draws import draw_columns
 from detloader.audits.measures.repeats import Repeats, find_repeats
@@ -71,10 +73,11 @@ if TYPE_CHECKING:
     from detloader.findings import JsonValue
 
 
-__all__ = ["EXAMPLE", "STAGE", "check_run"]
+__all__ = ["EXAMPLE", "OF_PARTS", "STAGE", "check_run"]
 
 
 STAGE = Stage.DRAWS
+OF_PARTS = True
 
 
 _STREAM = [71, 35, 90, 12, 58, 44, 83, 67]
@@ -141,7 +144,7 @@ def _check_cache(view: StreamView, names: list[str], epochs: dict[int, Integers]
     ]
     if not frozen or view.declared("cache") is False:
         return None
-    if not view.declared("cache"):
+    if not view.declared("cache") and not _keeps_content(view, first, later[0]):
         raise CannotTell("cache: later epochs take no draws")
     pairs = [(min(epochs), epoch) for epoch in sorted(epochs)[1:]]
     return Fault(
@@ -156,6 +159,16 @@ def _check_cache(view: StreamView, names: list[str], epochs: dict[int, Integers]
         },
         confirm=show(view.path, epoch=pairs[0][1]),
     )
+
+
+def _keeps_content(view: StreamView, first: Integers, later: Integers) -> bool:
+    """Tell whether a later epoch holds what the draws of the first one made of its records."""
+    if "content" not in view.compared:
+        return False
+    content, records = view.compared["content"], view.record.values
+    one, other = match_occurrences(records[first], records[later])
+    same = content.take(first[one]).equals(content.take(later[other]))
+    return len(same) > 0 and float(same.mean()) >= MOSTLY
 
 
 def _fault(view: StreamView, name: str, found: Repeats, epochs: dict[int, Integers]) -> Fault:

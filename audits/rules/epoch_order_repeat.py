@@ -68,9 +68,10 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
     from detloader.findings import JsonValue
 
-__all__ = ["EXAMPLE", "STAGE", "check_run"]
+__all__ = ["EXAMPLE", "OF_PARTS", "STAGE", "check_run"]
 
 STAGE = Stage.EPOCH
+OF_PARTS = True
 
 _ORDER = [7, 2, 9, 0, 11, 4, 13, 6, 1, 12, 8, 3, 10, 5]
 

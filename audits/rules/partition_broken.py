@@ -58,8 +58,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.integers import lacking
+from detloader.audits.integers import distinct, lacking
 from detloader.audits.measures.dealing import find_breaches
+from detloader.audits.measures.explained import explain_missing
 from detloader.audits.measures.filling import without_filling
 from detloader.audits.measures.shown import SHOWN, show_records
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
@@ -93,11 +94,12 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
     if view.declared("resume") is not None:
         raise CannotTell("a run that was not resumed")
     rows = without_filling(view)
+    records = int(view.declared("source_size") or len(distinct(rows.record.values)))
     faults: list[Fault] = []
     missing: list[str] = []
     for by, rank, level in _levels(rows):
         try:
-            faults += _judge(level, by, rank, known)
+            faults += _judge(level, by, rank, records, known)
         except CannotTell as answer:
             missing += answer.missing
     if missing and not faults:
@@ -113,8 +115,8 @@ def _levels(view: StreamView) -> Iterator[tuple[str, int | None, StreamView]]:
             yield "worker", rank if view.ranks > 1 else None, view.take(rows)
 
 
-def _judge(view: StreamView, by: str, rank: int | None, known: Known) -> list[Fault]:
-    breaches = find_breaches(view, by)
+def _judge(view: StreamView, by: str, rank: int | None, records: int, known: Known) -> list[Fault]:
+    breaches = find_breaches(view, by, records)
     if not breaches:
         return []
     _explain_missing(view, breaches, known)
@@ -126,17 +128,23 @@ def _explain_missing(view: StreamView, breaches: list[Breach], known: Known) -> 
     never = functools.reduce(np.intersect1d, [breach.never for breach in breaches])
     if view.baseline is not None:
         never = np.union1d(never, lacking(view.baseline.record.values, view.record.values))
-    known.missing = never if known.missing is None else np.union1d(known.missing, never)
+    explain_missing(known, never)
+    if all(breach.gap for breach in breaches):
+        known.places = functools.reduce(
+            np.intersect1d, [breach.gap.places for breach in breaches if breach.gap]
+        )
 
 
 def _fault(view: StreamView, by: str, rank: int | None, breaches: list[Breach]) -> Fault:
     first = breaches[0]
+    missing = len(first.never) if first.gap is None else len(first.gap.places)
     evidence: dict[str, JsonValue] = {
         "by": by,
         "kind": first.kind,
         "parts": first.parts[:SHOWN].tolist(),
         **show_records("records", view, first.records),
         **show_records("never_delivered", view, first.never),
+        "never_delivered_count": missing,
         "epoch": first.epoch,
         "epochs_count": len(breaches),
     }
@@ -145,12 +153,12 @@ def _fault(view: StreamView, by: str, rank: int | None, breaches: list[Breach]) 
     where = f" of rank {rank}" if rank is not None else ""
     when = f"in epoch {first.epoch}"
     count, parts = len(first.records), len(first.parts)
-    lost = f", and {len(first.never)} never come" if len(first.never) else ""
+    lost = f", and {missing} never come" if missing else ""
     message = {
         "replicated": f"All {parts} {by}s{where} deliver the same {count} records, "
         f"so that each comes {parts} times {when}.",
         "overlap": f"{count} records come from more than one {by}{where} {when}{lost}.",
-        "gaps": f"{len(first.never)} records come from no {by}{where} {when}, at even distances.",
+        "gaps": f"{missing} records come from no {by}{where} {when}, at even distances.",
     }
     cause = {
         "replicated": f"The source is not divided: each {by} reads all of it.",

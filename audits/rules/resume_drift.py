@@ -54,23 +54,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from detloader.audits.measures.conditions import is_resumed
-from detloader.audits.measures.jumps import find_jumps, kind_of_jump, lost_and_repeated
+from detloader.audits.headers import unequal_digests
+from detloader.audits.measures.conditions import UNKNOWN, is_resumed
 from detloader.audits.measures.shown import show_records
-from detloader.audits.rule import CannotTell, Example, Fault, Stage
-from detloader.audits.view import load_views
+from detloader.audits.rule import Example, Fault, Stage
 from detloader.findings import Severity
+from detloader.manifest.schema import Resume
 
 if TYPE_CHECKING:
     from detloader.audits.compare import Comparison
-    from detloader.audits.measures.jumps import Jump
+    from detloader.audits.measures.missed_restarts import MissedRestart
     from detloader.audits.rule import Known
     from detloader.audits.view import StreamView
     from detloader.findings import JsonValue
+    from detloader.manifest.reader import Stream
 
-__all__ = ["EXAMPLE", "STAGE", "compare_runs"]
+__all__ = ["EXAMPLE", "STAGE", "compare_headers", "compare_runs"]
 
 STAGE = Stage.RESUME
 
@@ -84,57 +83,64 @@ EXAMPLE = Example(
 )
 
 
+def compare_headers(a: Stream, b: Stream) -> list[Fault]:
+    """Find a resumed run, recorded without what came before, that is the whole run once more."""
+    places = [place for stream in (a, b) if (place := _later_place(stream)) is not None]
+    if len(places) != 1 or not a.rows or a.rows != b.rows or unequal_digests(a, b) != []:
+        return []
+    (resume,) = places
+    where = f"{resume.unit} {resume.position}"
+    if isinstance(resume.epoch, int):
+        where += f" of epoch {resume.epoch}"
+    return [
+        Fault(
+            severity=Severity.FAIL,
+            message=f"The run that goes on at {where} is the other one from its first record on: "
+            f"all {a.rows:,} rows are replayed.",
+            cause=CAUSES["from-start"],
+            evidence={
+                "kind": "from-start",
+                "restart": 1,
+                "row": 0,
+                "matched": a.rows,
+                "declared": [resume.position, resume.unit],
+            },
+        )
+    ]
+
+
+def _later_place(stream: Stream) -> Resume | None:
+    """Give the place, not the beginning, at which a run that continues another one goes on."""
+    resume, parent = stream.declared.resume, stream.declared.parent
+    if not isinstance(resume, Resume) or parent is UNKNOWN or parent is None:
+        return None
+    return resume if resume.position or resume.epoch not in {UNKNOWN, 0} else None
+
+
 def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     """Find restarts that missed their place."""
-    a, b = comparison.a, comparison.b
-    if not (is_resumed(a.stream) or is_resumed(b.stream)):
+    if not (is_resumed(comparison.a.stream) or is_resumed(comparison.b.stream)):
         return []
-    whole, resumed = _whole(a, b)
-    if not is_resumed(resumed.stream):
-        whole, resumed = resumed, whole
-    found = list(find_jumps(whole, resumed))
-    if not found:
-        return []
-    _, whole, resumed, jump = found[0]
-    if jump.actual is None and known.causes:
-        return []
-    if jump.expected >= whole.rows and jump.actual is None:
-        raise CannotTell("a baseline that goes on after the restart")
-    _explain_missing(comparison, known)
-    return [_fault(whole, resumed, jump, [rank for rank, *_ in found])]
+    from detloader.audits.measures.missed_restarts import find_missed
+
+    missed = find_missed(comparison, known)
+    return [] if missed is None else [_fault(missed)]
 
 
-def _explain_missing(comparison: Comparison, known: Known) -> None:
-    """Explain the records that the other run lacks: a restart skipped them, or left them out."""
-    missing = np.ones(comparison.a.rows, dtype=np.bool_)
-    missing[comparison.alignment.rows_a] = False
-    codes = np.unique(comparison.a.record.values[missing])
-    known.missing = codes if known.missing is None else np.union1d(known.missing, codes)
-
-
-def _whole(a: StreamView, b: StreamView) -> tuple[StreamView, StreamView]:
-    """Give all rows of both runs, where only a common beginning was compared."""
-    if a.rows == a.stream.rows and b.rows == b.stream.rows:
-        return a, b
-    first, second = load_views([(a.path, a.stream), (b.path, b.stream)])
-    return first, second
-
-
-def _fault(whole: StreamView, resumed: StreamView, jump: Jump, ranks: list[int]) -> Fault:
-    kind = kind_of_jump(whole, jump)
-    lost, repeated = lost_and_repeated(whole, resumed, jump, kind)
+def _fault(missed: MissedRestart) -> Fault:
+    whole, resumed, jump, kind = missed.whole, missed.resumed, missed.jump, missed.kind
     off = None if jump.actual is None or kind == "epoch-order" else jump.actual - jump.expected
     evidence: dict[str, JsonValue] = {
         "kind": kind,
         "restart": jump.number,
         "row": jump.restart,
-        "ranks": [*ranks],
+        "ranks": [*missed.ranks],
         "expected": _id(whole, jump.expected),
         "actual": _id(resumed, jump.restart),
         "offset": off,
         "matched": jump.matched,
-        **show_records("lost", whole, lost),
-        **show_records("repeated", whole, repeated),
+        **show_records("lost", whole, missed.lost),
+        **show_records("repeated", whole, missed.repeated),
     }
     if jump.expected < whole.rows:
         evidence["epoch"] = int(whole.epoch[jump.expected])

@@ -105,8 +105,8 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     parting = find_parting(comparison)
     if parting is None or _enters_alike(comparison, parting):
         return []
-    if parting.what == "draws" and (_repeats_draws(a) or _repeats_draws(b)):
-        return []  # its draws begin again, which is another fault
+    if parting.what == "draws" and any(_repeats_draws(view, parting.first) for view in (a, b)):
+        return []  # its draws begin again, or are kept, which is another fault
     if not _is_no_chance(comparison, parting):
         require_equal_seeds(a.stream, b.stream, random=True)
     others = [*topology_differences(a.stream, b.stream), *version_differences(a.stream, b.stream)]
@@ -126,13 +126,20 @@ def _is_no_chance(comparison: Comparison, parting: Parting) -> bool:
     before = comparison.a.epoch[comparison.a.epoch < parting.first]
     if parting.what == "draws":
         return is_impossible(-len(before) * math.log(2))
+    if comparison.a.declared("shuffle") is not True:
+        return False  # an order that is not random may be the same under every seed
     return is_impossible(-sum(math.lgamma(rows + 1) for rows in tally(before)[1].tolist()))
 
 
-def _repeats_draws(view: StreamView) -> bool:
+def _repeats_draws(view: StreamView, parted: int) -> bool:
+    """Tell whether epochs have the draws of earlier ones, or take none where the runs part."""
     epochs = dict(view.by_epoch())
     names = [name for name in view.compared if name.startswith("draws")]
-    return any(find_repeats(view, name, epochs).repeats for name in names)
+    return any(
+        view.compared[name].missing()[epochs[parted]].all()
+        or find_repeats(view, name, epochs).repeats
+        for name in names
+    )
 
 
 def _states(comparison: Comparison, name: str, epoch: int) -> list[JsonValue] | None:

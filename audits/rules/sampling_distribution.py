@@ -69,6 +69,7 @@ import numpy as np
 
 from detloader.audits.confirm import replay_again, show
 from detloader.audits.integers import lacking
+from detloader.audits.measures.explained import explain_missing
 from detloader.audits.measures.filling import without_filling
 from detloader.audits.measures.replacement import check_replacement
 from detloader.audits.measures.schedules import (
@@ -171,7 +172,7 @@ def _explain_missing(view: StreamView, gone: list[RecordId] | Integers, known: K
     if view.record.vocabulary is not None or view.has("index"):
         return
     missing = lacking(np.array(gone, np.int64), view.record.values)
-    known.missing = missing if known.missing is None else np.union1d(known.missing, missing)
+    explain_missing(known, missing)
 
 
 def _are_ignored(draws: Draws) -> bool:
@@ -226,6 +227,8 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
         return []
     if min(repetition(a), repetition(b)) < OFTEN:
         raise CannotTell("records that come five times an epoch in both runs")
+    if any(run.config("repeats") is not None for run in (a, b)):
+        raise CannotTell("two runs whose records are not repeated on purpose")
     by = "shard" if a.has("shard") and b.has("shard") else "record"
     schedules = schedules_of(a, b, by, known)
     log_chance = chance_of_homogeneity(schedules)

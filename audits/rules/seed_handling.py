@@ -62,9 +62,10 @@ if TYPE_CHECKING:
     from detloader.findings import JsonValue
     from detloader.manifest.reader import Stream
 
-__all__ = ["EXAMPLE", "STAGE", "check_run", "compare_headers", "compare_runs"]
+__all__ = ["EXAMPLE", "OF_PARTS", "STAGE", "check_run", "compare_headers", "compare_runs"]
 
 STAGE = Stage.SEED
+OF_PARTS = True
 
 EXAMPLE = Example(
     baseline={"record": [3, 0, 2, 1, 4]},
@@ -176,7 +177,11 @@ def _can_follow_seeds(comparison: Comparison) -> bool:
         return False
     rows = min(comparison.a.rows, comparison.b.rows)
     differs = comparison.a.record.values[:rows] != comparison.b.record.values[:rows]
-    return bool(differs.any())
+    if not differs.any():
+        return False
+    from detloader.audits.measures.parts_in_order import keeps_order_of_parts
+
+    return not keeps_order_of_parts(comparison)
 
 
 CAUSES = {

@@ -68,9 +68,10 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
     from detloader.findings import JsonValue
 
-__all__ = ["EXAMPLE", "STAGE", "check_run"]
+__all__ = ["EXAMPLE", "OF_PARTS", "STAGE", "check_run"]
 
 STAGE = Stage.SOURCE_SET
+OF_PARTS = True
 
 EXAMPLE = Example(
     faulty={

@@ -62,8 +62,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.confirm import replay_again, show
+from detloader.audits.integers import distinct
 from detloader.audits.measures.census import take_census
 from detloader.audits.measures.deliverers import deliverers_of
+from detloader.audits.measures.explained import explain_missing
 from detloader.audits.measures.losses import require_all_ranks
 from detloader.audits.measures.remainders import (
     Loss,
@@ -73,7 +75,7 @@ from detloader.audits.measures.remainders import (
     shape_of,
 )
 from detloader.audits.measures.shown import SHOWN
-from detloader.audits.measures.source import without_padding
+from detloader.audits.measures.source import source_size, without_padding
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
@@ -104,14 +106,20 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
         return []
     _require_whole(view)
     rows = without_padding(view)
+    if rows.rows == source_size(rows) and rows.record.is_distinct and len(rows.epochs) == 1:
+        return []
     census = take_census(rows)
     if not rows.has("epoch") and rows.rows > census.size and view.declared("num_epochs") != 1:
         raise CannotTell("epoch")
+    if not any(census.lost(epoch) or epoch.extra for epoch in census.epochs):
+        return []
     shape = shape_of(rows, census.size)
     if shape.batch_size is None and shape.ranks == 1 and shape.workers < 2:  # noqa: PLR2004
         raise CannotTell("batch_size")
     padding = find_padding(rows, census, shape)
     loss = find_loss(census, shape, known)
+    if shape.batch_size is None and not (loss or padding) and any(map(census.lost, census.epochs)):
+        raise CannotTell("batch_size")
     return [
         *([_fault_of_loss(view, census, shape, loss, known)] if loss else []),
         *([_fault_of_padding(view, census, padding)] if padding else []),
@@ -144,10 +152,8 @@ def _fault_of_loss(
 ) -> Fault:
     first = loss.epochs[0]
     lost = census.lost(first)
-    explained = [census.known_codes(epoch.missing) for epoch in loss.epochs]
-    if known.missing is not None:
-        explained.append(known.missing)
-    known.missing = np.unique(np.concatenate(explained))
+    missing = [census.known_codes(epoch.missing) for epoch in loss.epochs]
+    explain_missing(known, distinct(np.concatenate(missing)))
     evidence: dict[str, JsonValue] = {
         "explanation": loss.tail.explanation,
         "dropped": [*census.name(first.missing[:SHOWN])],
@@ -228,7 +234,7 @@ def _fault_of_padding(
 ) -> Fault:
     what, epochs = padding
     first = epochs[0]
-    keys = census.keys[first.rows]
+    keys = first.keys
     doubled = np.unique(keys[places_of_repeats(keys)])
     evaluates = view.declared("purpose") == "eval"
     return Fault(

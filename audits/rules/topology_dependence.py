@@ -35,12 +35,14 @@ and batch before the work is dealt to workers, or after it is brought together a
 
 ## Limits
 
-Needs one of `workers`, `threads`, `world_size` and `start_method` in both runs. Does
+Needs one of `workers`, `threads`, `world_size` and `start_method` in both runs, that
+differs. Does
 not speak where source, seed or partition explain the difference, where only the
 place in a global batch or the rank differs, where each epoch of one run is the
 beginning of the other's, which was merely left earlier, or where a few records hold
 other bytes and nothing else differs, which is content drift. Where a setting, a version
-or a restart differs as well, it cannot tell.
+or a restart differs as well, it cannot tell; nor where a seed is unknown, unless each worker
+of one run keeps the order of the other.
 
 ## Seen in
 
@@ -58,7 +60,6 @@ from detloader.audits.confirm import replay_again
 from detloader.audits.integers import distinct
 from detloader.audits.measures.aspects import aspects_of, is_beginning
 from detloader.audits.measures.conditions import (
-    TOPOLOGY,
     UNKNOWN,
     declared_of,
     equal_conditions,
@@ -68,6 +69,7 @@ from detloader.audits.measures.conditions import (
     topology_differences,
     version_differences,
 )
+from detloader.audits.measures.parts_in_order import keeps_order_of_parts
 from detloader.audits.measures.shown import show_records
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
@@ -102,26 +104,23 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     a, b = comparison.a.stream, comparison.b.stream
     fields = topology_differences(a, b)
     if not fields:
-        _require_topology(a, b)
+        _require_workers(a, b)
         return []
     aspects = aspects_of(comparison)
     if not aspects.other or (aspects.other == ("content",) and _drifted(comparison)):
         return []
     if is_beginning(comparison):
         return []
-    require_equal_seeds(a, b, random="draws" in aspects.other)
+    if not keeps_order_of_parts(comparison):
+        require_equal_seeds(a, b, random="draws" in aspects.other)
     require_no_other(a, b, " and ".join(fields), [*version_differences(a, b)])
     return [_fault(comparison, fields, aspects)]
 
 
-def _require_topology(a: Stream, b: Stream) -> None:
-    both = [
-        name
-        for name in TOPOLOGY
-        if declared_of(a, name) is not UNKNOWN and declared_of(b, name) is not UNKNOWN
-    ]
-    if not both:
-        raise CannotTell("workers, threads or world_size")
+def _require_workers(a: Stream, b: Stream) -> None:
+    """Make sure that it is known whether the field that most often differs does."""
+    if UNKNOWN in {declared_of(a, "workers"), declared_of(b, "workers")}:
+        raise CannotTell("workers")
 
 
 def _drifted(comparison: Comparison) -> bool:

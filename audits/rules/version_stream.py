@@ -52,8 +52,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from detloader.audits.integers import lacking
 from detloader.audits.measures.aspects import aspects_of, is_cut_short
 from detloader.audits.measures.conditions import (
@@ -65,6 +63,7 @@ from detloader.audits.measures.conditions import (
     topology_differences,
     version_differences,
 )
+from detloader.audits.measures.explained import explain_missing
 from detloader.audits.measures.shown import show_records
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
@@ -120,7 +119,7 @@ def _fault(comparison: Comparison, differing: dict[str, JsonValue], known: Known
     dropped = lacking(a.record.values, b.record.values)
     added = lacking(b.record.values, a.record.values)
     if len(dropped):
-        known.missing = dropped if known.missing is None else np.union1d(known.missing, dropped)
+        explain_missing(known, dropped)
     evidence: dict[str, JsonValue] = {**differing, **aspects.evidence()}
     for name, records in (("dropped", dropped), ("added", added)):
         if len(records):

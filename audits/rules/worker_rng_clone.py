@@ -76,10 +76,11 @@ if TYPE_CHECKING:
     from detloader.findings import JsonValue
 
 
-__all__ = ["EXAMPLE", "STAGE", "check_run"]
+__all__ = ["EXAMPLE", "OF_PARTS", "STAGE", "check_run"]
 
 
 STAGE = Stage.STREAMS
+OF_PARTS = True
 
 
 _STREAM = [71, 35, 90, 12, 58, 44, 83, 67, 29, 16]

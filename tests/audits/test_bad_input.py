@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import detloader
 from detloader.audits import audit, check
 from detloader.findings import Verdict
 from detloader.reports import headline, render
@@ -190,6 +191,22 @@ def test_a_run_without_rows_is_said_to_have_none(tmp_path: Path) -> None:
 
     assert result.verdict is Verdict.CHANGED
     assert said(result, tmp_path) == "b has no row"
+
+
+def test_a_run_that_lost_all_its_rows_is_said_to_have_lost_them(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        with detloader.record([object(), object()], tmp_path / name) as loader:
+            list(loader)
+    whole = write_run(tmp_path / "whole", deliver())
+    lost = "none of its 2 rows: none could be recorded"
+
+    for result in (
+        check(tmp_path / "a"),
+        audit(tmp_path / "a", tmp_path / "b"),
+        audit(whole, tmp_path / "a"),
+    ):
+        assert result.verdict is Verdict.INCONCLUSIVE
+        assert lost in said(result, tmp_path)
 
 
 @pytest.mark.parametrize(

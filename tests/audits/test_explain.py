@@ -133,8 +133,7 @@ def test_all_epochs_have_to_agree_on_what_was_done() -> None:
 
 
 def test_worker_counts_that_fit_as_well_are_ties() -> None:
-    dealt = np.arange(40).reshape(4, 10).T.ravel()
-    found = explanation(np.arange(40), dealt)
+    found = explanation(np.arange(40), merged(np.arange(40), 4))
 
     assert found is not None
     assert found.formula == "b = merge(partition(a, 4))"
@@ -143,6 +142,30 @@ def test_worker_counts_that_fit_as_well_are_ties() -> None:
 
 def test_few_rows_are_not_explained() -> None:
     assert explanation(np.arange(7), np.roll(np.arange(7), 1)) is None
+
+
+def test_parts_so_short_that_chance_would_fit_them_explain_nothing() -> None:
+    pairs_in_order = merged(np.arange(24), 12)
+
+    assert explanation(np.arange(24), pairs_in_order) is None
+
+
+def test_parts_that_every_epoch_keeps_in_order_are_no_chance() -> None:
+    orders = [merged(np.arange(24), 12, seed) for seed in range(3)]
+    epochs = np.repeat(np.arange(3), 24)
+
+    found = formula(np.tile(np.arange(24), 3), np.concatenate(orders), epoch=(epochs, epochs))
+
+    assert found == "b = merge(partition(a, 12))"
+
+
+def test_of_explanations_of_one_length_the_one_with_the_fewest_orders_is_told() -> None:
+    fours = np.arange(200).reshape(-1, 4)
+    fours[::3] = fours[::3, [0, 2, 1, 3]]  # parts of two stay in order
+    found = explanation(np.arange(200), fours.ravel())
+
+    assert found is not None
+    assert found.formula == "b = window_shuffle(a, 2)"
 
 
 def test_runs_of_other_records_are_not_explained() -> None:
@@ -262,3 +285,37 @@ def test_rows_that_were_dealt_to_ranks_are_named_so(
             b["record"] += share
 
     assert f"b = {formula}(a, 3) explains all 52 rows" in (audit_rows(tmp_path, a, b).reason or "")
+
+
+def in_turns(parts: list[Order], rows: int) -> Order:
+    """Let workers give a batch each in turn, until all are done."""
+    turns = max(-(-len(part) // rows) for part in parts)
+    return np.concatenate(
+        [part[turn * rows : (turn + 1) * rows] for turn in range(turns) for part in parts]
+    )
+
+
+@pytest.mark.parametrize("size", [103, 500])
+@pytest.mark.parametrize("workers", [2, 3, 7])
+@pytest.mark.parametrize("rows", [1, 4, 8])
+@pytest.mark.parametrize("contiguous", [True, False])
+def test_workers_that_take_turns_are_named(
+    contiguous: bool, rows: int, workers: int, size: int
+) -> None:
+    base = np.random.default_rng(1).permutation(size)
+    dealt = [base[worker::workers] for worker in range(workers)]
+    parts = np.array_split(base, workers) if contiguous else dealt
+    found = formula(base, in_turns(parts, rows))
+
+    if rows == 1 and not contiguous:
+        assert found is None  # every worker's n-th record in turn is the order itself
+    else:
+        name = "slices" if contiguous else "shards"
+        assert found == f"b = interleave({name}(a, {workers}), {rows})"
+
+
+def test_workers_that_drop_their_last_batches_are_named() -> None:
+    parts = [np.arange(103)[worker::3] for worker in range(3)]
+    whole = [part[: len(part) // 8 * 8] for part in parts]
+
+    assert formula(np.arange(103), in_turns(whole, 8)) == "b = interleave(shards(a, 3), 8)"

@@ -72,10 +72,10 @@ def _source(rng: Random) -> Pair:
 
 
 def _topology(rng: Random) -> Pair:
-    """Draws, or batches, follow the number of workers."""
-    kind = rng.choice(["draws", "batches"])
-    needed = ("workers", "worker", "batch" if kind == "batches" else "draws")
-    workers = rng.randint(1, 3)
+    """Draws, batches, or the order in which workers take turns, follow their number."""
+    kind = rng.choice(["draws", "batches", "turns"])
+    needed = ("workers", "worker", "draws" if kind == "draws" else "batch")
+    workers = 1 if kind == "turns" else rng.randint(1, 3)
     loader = _base(
         rng,
         *needed,
@@ -87,13 +87,14 @@ def _topology(rng: Random) -> Pair:
         drop=False,
         size=rng.randint(60, 90),
         batch=rng.randint(2, 4),
-        inside=kind == "batches",
+        inside=kind != "draws",
         order=rng.choice(["shuffled", "sequential"]),
         epochs=rng.randint(1, 3),
-        ids="text" if kind == "batches" else rng.choice(["dense", "text"]),
+        ids=rng.choice(["dense", "text"]) if kind == "draws" else "text",
         index=False,
     )
-    return loader.deliver(), replace(loader, workers=workers + rng.randint(1, 3)).deliver()
+    logs = loader.deliver(), replace(loader, workers=workers + rng.randint(1, 3)).deliver()
+    return (logs[0].hide("seed"), logs[1].hide("seed")) if kind == "turns" else logs
 
 
 def _version(rng: Random) -> Pair:
@@ -157,17 +158,30 @@ def _resume(rng: Random) -> Pair:
     log = loader.deliver()
     rows = len(log.columns["record"])
     restart = rng.randint(10, rows - 12)
-    kind = rng.choice(["from start", "gap", "overlap"])
-    start = {"from start": 0, "gap": restart + rng.randint(1, 5), "overlap": restart - 6}[kind]
-    place = np.concatenate([np.arange(restart), np.arange(start, rows)])[:rows]
+    kind = rng.choice(["from start", "gap", "overlap", "part from start"])
     epoch = int(log.columns["epoch"][restart])
     began = int(np.searchsorted(log.columns["epoch"], epoch))
+    resume = {"position": restart - began, "epoch": epoch, "unit": "records"}
+    if kind == "part from start":
+        return log, log.declare(resume=resume, parent="run-before")
+    start = {"from start": 0, "gap": restart + rng.randint(1, 5), "overlap": restart - 6}[kind]
+    place = np.concatenate([np.arange(restart), np.arange(start, rows)])[:rows]
     again = log.take(place)
     columns = again.columns | {"resumed": np.arange(len(place)) >= restart}
     if kind == "from start" and "batch" in columns:
         del columns["batch"]
-    resume = {"position": restart - began, "epoch": epoch, "unit": "records"}
     return log, Log(columns, again.declared).declare(resume=resume)
+
+
+class _Skipping(Loader):
+    def order_of(self, epoch: int) -> npt.NDArray[np.int64]:
+        return super().order_of(epoch)[self.variant :]
+
+
+def _skipped(rng: Random) -> Pair:
+    """The first records of each epoch are skipped."""
+    loader = _base(rng, ranks=1, workers=0, variant=rng.randint(1, 9))
+    return loader.deliver(), _Skipping(**vars(loader)).deliver()
 
 
 def _cache(rng: Random) -> Pair:
@@ -185,6 +199,7 @@ BETWEEN: dict[str, tuple[str, Callable[[Random], Pair]]] = {
     "coupled streams": ("rng-coupling", _coupling),
     "racing readers": ("race", _race),
     "missed restart": ("resume-drift", _resume),
+    "skipped beginnings": ("coverage-hole", _skipped),
     "stale cache": ("stale-cache", _cache),
 }
 """Faults by name: the rule that must name each, and how two runs of it are drawn."""

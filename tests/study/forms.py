@@ -198,6 +198,20 @@ class Resampled(Form):
         return Log(log.columns | {"shard": shard}, log.declared)
 
 
+class NeverDrawn(Form):
+    """Records at the end of the source have weight zero."""
+
+    name = "form: weights of zero"
+    undeclared = ("replacement",)
+    fixed: ClassVar[dict[str, Any]] = {"order": "weighted", "samples": 20}
+
+    @classmethod
+    def draw(cls, rng: Random) -> Form:
+        form = super().draw(rng)
+        zeros = 1 + form.size % max(form.workers, 2)
+        return replace(form, weights=(*form.weights[:-zeros], *[0.0] * zeros))
+
+
 class Filtered(Form):
     """A filter drops records at random in each epoch."""
 

@@ -53,14 +53,6 @@ def grain_stream(size: int = 500) -> Any:
 
 
 @program
-def stream(run: str) -> None:
-    """Deliver batches of `to_grain` without end."""
-    for number, _ in enumerate(record(grain_stream(), run)):
-        acknowledge(4 * (number + 1))
-        time.sleep(0.0005)
-
-
-@program
 def iterable(run: str) -> None:
     """Deliver whole numbers without end."""
     for number in record(counting(), run, ids=int):
@@ -82,17 +74,6 @@ def standing_still(run: str, count: str) -> None:
         acknowledge(number + 1)
         if number + 1 == int(count):
             time.sleep(600)
-
-
-@program
-def sealing(run: str) -> None:
-    """Append as fast as it goes, so that a part is sealed nearly all the time."""
-    writer = RankWriter(run, declared=Declared(), environment=Environment())
-    rows = 0
-    while True:
-        writer.append(pa.table({"record": np.arange(rows, rows + 100_000)}))
-        rows += 100_000
-        acknowledge(rows)
 
 
 @program

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from hypothesis import strategies as st
@@ -13,6 +13,8 @@ from detloader.manifest.schema import Declared, Environment, Level
 from detloader.manifest.writer import RankWriter
 
 __all__ = ["FULL_COLUMNS", "cuts", "rank_writer", "tables", "write_rows"]
+
+Run = TypeVar("Run", str, Path)
 
 _INT64 = st.integers(-(2**63), 2**63 - 1)
 _UINT64 = st.integers(0, 2**64 - 1)
@@ -55,7 +57,7 @@ def cuts(rows: int) -> st.SearchStrategy[list[int]]:
 
 
 def rank_writer(
-    run: Path,
+    run: str | Path,
     *,
     rank: int = 0,
     ranks: int | None = None,
@@ -76,7 +78,7 @@ def rank_writer(
     )
 
 
-def write_rows(run: Path, rows: pa.Table, cut_at: list[int] | None = None, **rank: Any) -> Path:
+def write_rows(run: Run, rows: pa.Table, cut_at: list[int] | None = None, **rank: Any) -> Run:
     """Write and seal one rank, appended in pieces."""
     borders = [0, *(cut_at or []), len(rows)]
     with rank_writer(run, **rank) as writer:

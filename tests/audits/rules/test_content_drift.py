@@ -110,11 +110,15 @@ def test_augmentation_that_is_recorded_is_passed(tmp_path: Path) -> None:
     assert findings_of(check(write_run(tmp_path / "run", rows)), RULE) == []
 
 
-def test_augmentation_that_is_not_recorded_cannot_tell(tmp_path: Path) -> None:
+@pytest.mark.parametrize("draws", [{}, {"draws": [None] * 40}])
+def test_augmentation_that_is_not_recorded_or_not_seen_cannot_tell(
+    draws: dict[str, Any], tmp_path: Path
+) -> None:
     rows = {
         "epoch": [0] * 20 + [1] * 20,
         "record": [*range(20)] * 2,
         "content": [*range(40)],
+        **draws,
     }
     result = check(write_run(tmp_path / "run", rows))
 
@@ -169,3 +173,22 @@ def test_an_argument_without_effect_excuses_no_other_bytes(entry: str, tmp_path:
 
     assert len(findings_of(result, RULE)) == 1
     assert result.reason is None
+
+
+def test_other_content_of_the_same_raw_bytes_may_be_other_draws(tmp_path: Path) -> None:
+    raw = rows_of(40, "raw")
+    a, b = raw | rows_of(40, "content"), raw | rows_of(40, "content", r3=5, r9=6)
+    result = compare(tmp_path, a, b, seed=1)
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["draws"]
+
+
+def test_other_content_of_all_rows_of_some_epochs_may_be_other_draws(tmp_path: Path) -> None:
+    epochs = [epoch for epoch in range(5) for _ in range(20)]
+    a = {"epoch": epochs, "record": [*range(20)] * 5, "content": [*range(100)]}
+    b = a | {"content": [*range(80), *range(1000, 1020)]}
+    result = compare(tmp_path, a, b, seed=1)
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["draws"]

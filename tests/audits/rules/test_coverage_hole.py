@@ -313,3 +313,115 @@ def test_another_argument_may_have_asked_for_fewer_records(
     assert findings_of(result, RULE) == []
     assert lacking(result, RULE) == ["equal arguments"]
     assert "arguments that differ: limit" in str(result.reason)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_records_that_each_epoch_skips_at_its_beginning_are_no_tail(
+    epochs: int, ranks: int, tmp_path: Path
+) -> None:
+    orders = [without(103, seed=epoch) for epoch in range(epochs)]
+    whole = [order[rank::ranks] for order in orders for rank in range(ranks)]
+    places = {
+        "epoch": [epoch for epoch in range(epochs) for _ in range(ranks)],
+        "rank": [*range(ranks)] * epochs,
+    }
+
+    def rows(skipped: int) -> dict[str, list[Any]]:
+        kept = [part[skipped:] for part in whole]
+        labels = {
+            name: [label for label, part in zip(of, kept, strict=True) for _ in part]
+            for name, of in places.items()
+        }
+        return labels | {"record": [record for part in kept for record in part]}
+
+    declared = {"shuffle": True, "source_size": 103, "batch_size": 4, "drop_remainder": False}
+    a = write_run(tmp_path / "a", rows(0), declared)
+    result = audit(a, write_run(tmp_path / "b", rows(3), declared))
+    (finding,) = findings_of(result, RULE)
+
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(finding)["skipped"] == [r for part in whole[:ranks] for r in part[:3]]
+    assert evidence_of(finding)["epochs"] == [*range(epochs)]
+
+
+def test_an_order_that_was_turned_skips_nothing(tmp_path: Path) -> None:
+    order = without(40, seed=1)
+    declared = {"shuffle": True, "source_size": 40}
+    a = write_run(tmp_path / "a", {"record": order}, declared)
+
+    assert (
+        findings_of(
+            audit(a, write_run(tmp_path / "b", {"record": order[3:] + order[:3]}, declared)), RULE
+        )
+        == []
+    )
+
+
+def test_a_run_that_was_taken_up_again_skips_nothing(tmp_path: Path) -> None:
+    order = without(40, seed=1)
+    declared = {"shuffle": True, "source_size": 40}
+    resumed = declared | {"resume": {"position": 3}, "parent": "before"}
+    a = write_run(tmp_path / "a", {"record": order}, declared)
+
+    assert loud_rules(audit(a, write_run(tmp_path / "b", {"record": order[3:]}, resumed))) == []
+
+
+def test_a_hole_in_every_pass_is_found_where_epochs_are_not_recorded(tmp_path: Path) -> None:
+    passes = [without(44, 3, 17, seed=seed) for seed in range(4)]
+    rows = {"record": [record for each in passes for record in each], "rank": [0, 1] * 84}
+    declared = {"shuffle": True, "source_size": 44, "num_epochs": 4, "drop_remainder": False}
+    result = judge(tmp_path, rows, replacement=False, **declared)
+
+    assert evidence_of(findings_of(result, RULE)[0])["dropped"] == [3, 17]
+
+
+def test_a_last_batch_that_is_not_full_shows_that_the_epoch_came_to_its_end(
+    tmp_path: Path,
+) -> None:
+    declared = {"shuffle": True, "batch_size": 8, "workers": 0, "drop_remainder": False}
+    whole, short = without(103, seed=1), without(103, 0, 1, 2, seed=2)
+    a, b = (
+        write_run(
+            tmp_path / name,
+            {"record": of, "batch": [place // 8 for place in range(len(of))]},
+            declared,
+        )
+        for name, of in (("a", whole), ("b", short))
+    )
+
+    assert evidence_of(findings_of(audit(a, b), RULE)[0])["dropped"] == [0, 1, 2]
+
+
+def test_records_amid_the_source_are_no_remainder_of_workers(tmp_path: Path) -> None:
+    kept = [record for record in range(100) if record not in {3, 17, 40}][:96]
+    declared = {"shuffle": False, "source_size": 100, "batch_size": 4, "workers": 2}
+    result = judge(tmp_path, epochs_of(kept, kept), purpose="eval", drop_remainder=True, **declared)
+
+    assert evidence_of(findings_of(result, RULE)[0])["dropped"] == [3, 17, 40, 99]
+
+
+def test_records_of_shards_that_were_not_drawn_are_no_hole(tmp_path: Path) -> None:
+    def drawn(seed: int) -> dict[str, list[Any]]:
+        shards = random.Random(seed).choices(range(8), k=24)
+        return {
+            "record": [20 * shard + place for shard in shards for place in range(20)],
+            "shard": [shard for shard in shards for _ in range(20)],
+        }
+
+    runs = [drawn(seed) for seed in range(40)]
+    a = next(run for run in runs if len({*run["shard"]}) == 8)
+    b = next(run for run in runs if len({*run["shard"]}) < 8)
+    declared = {"shuffle": True, "replacement": True, "source_size": 160}
+    first = write_run(tmp_path / "a", a, declared)
+    result = audit(first, write_run(tmp_path / "b", b, declared))
+
+    assert findings_of(result, RULE) == []
+
+
+def test_epochs_that_grow_may_not_have_come_to_their_end(tmp_path: Path) -> None:
+    rows = epochs_of([*range(0, 270, 2)], [*range(0, 280, 2)])
+    result = judge(tmp_path, rows, source_size=280, replacement=False)
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["epochs of like length"]

@@ -180,3 +180,20 @@ def test_what_it_lacks_is_named(tmp_path: Path) -> None:
     assert lacking(judge(tmp_path / "b", no_draws), RULE) == ["draws"]
     assert lacking(judge(tmp_path / "c", no_epoch), RULE) == ["epoch"]
     assert lacking(unknown, RULE) == ["purpose"]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_content_tells_whether_later_epochs_keep_what_the_first_one_drew(
+    kept: bool, tmp_path: Path
+) -> None:
+    rows = rows_of(lambda epoch, _, __, record: None if epoch else number(record))
+    made = [
+        number(record, 0 if kept else epoch)
+        for epoch, record in zip(rows["epoch"], rows["record"], strict=True)
+    ]
+    result = judge(tmp_path, rows | {"content": made})
+
+    if kept:
+        assert evidence_of(findings_of(result, RULE)[0])["follows"] == "cache"
+    else:
+        assert lacking(result, RULE) == ["cache: later epochs take no draws"]

@@ -314,3 +314,27 @@ def test_a_baseline_without_rows_is_no_source(tmp_path: Path) -> None:
     b = write_run(tmp_path / "b", {"record": [0, 2, 1, 3]}, declared)
 
     assert findings_of(audit(a, b), RULE) == []
+
+
+@pytest.mark.parametrize("weighted", ["a", "b"])
+def test_draws_by_weight_are_no_parts_of_one_record(weighted: str, tmp_path: Path) -> None:
+    declared = {"shuffle": False, "source_size": 5, "workers": 4}
+    weights = {"weights": [1.0, 1.0, 1.0, 1.0, 0.0]}
+    runs = {"a": [0, 1, 2, 3, 4], "b": [2, 0, 3, 1]}
+    a, b = (
+        write_run(tmp_path / name, {"record": of}, declared | (weights if name == weighted else {}))
+        for name, of in runs.items()
+    )
+
+    assert RULE not in loud_rules(audit(a, b))
+
+
+def test_named_records_of_weight_zero_are_no_dropped_tail(tmp_path: Path) -> None:
+    names = [f"r{place}" for place in range(11)]
+    weights = {name: float(place < 8) for place, name in enumerate(names)}
+    drawn = random.Random(1).choices(range(8), k=400)
+    declared = {"shuffle": True, "replacement": True, "source_size": 11, "workers": 4}
+    rows: dict[str, list[Any]] = {"index": drawn, "record": [names[place] for place in drawn]}
+    result = check(write_run(tmp_path / "run", rows, declared | {"weights": weights}))
+
+    assert loud_rules(result) == []

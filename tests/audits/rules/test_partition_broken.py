@@ -250,3 +250,58 @@ def test_ranks_whose_other_workers_never_came_leave_no_gaps(tmp_path: Path) -> N
 
     assert findings_of(told, RULE) == findings_of(untold, RULE) == []
     assert lacking(untold, RULE) == ["worker"]
+
+
+@pytest.mark.parametrize("size", [21, 26, 59])
+def test_ranks_that_read_everything_do_not_merely_fill_up_batches(
+    size: int, tmp_path: Path
+) -> None:
+    order = random.Random(size).sample(range(size), size)
+    rows = dealt("rank", [order] * 4)
+    declared = {"shuffle": True, "source_size": size, "batch_size": 8, "workers": 4}
+    result = judge(tmp_path, rows, replacement=False, **declared)
+
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(findings_of(result, RULE)[0])["kind"] == "replicated"
+
+
+def test_batches_that_are_filled_up_on_each_rank_are_meant(tmp_path: Path) -> None:
+    order = random.Random(1).sample(range(50), 50)
+    filled = order + order[:14]  # 4 ranks, batches of 8
+    rows = dealt("rank", [filled[rank::4] for rank in range(4)])
+    declared = {"shuffle": True, "source_size": 50, "batch_size": 8}
+
+    assert loud_rules(judge(tmp_path, rows, replacement=False, **declared)) == []
+
+
+@pytest.mark.parametrize("by", ["worker", "rank"])
+def test_the_same_few_records_from_all_parts_may_have_been_drawn(by: str, tmp_path: Path) -> None:
+    rows = dealt(by, [[2, 5], [2, 5]])
+    result = judge(tmp_path, rows, source_size=8)
+
+    assert loud_rules(result) == []
+    assert lacking(result, RULE)[0].startswith("replacement")
+
+
+def test_a_stride_of_more_ranks_than_there_are_shows_by_the_index(tmp_path: Path) -> None:
+    rows = dealt("rank", *[[[*range(rank, 60, 5)] for rank in range(4)] for _ in range(2)])
+    named = rows | {"index": rows["record"], "record": [f"r{record}" for record in rows["record"]]}
+    result = judge(tmp_path, named, shuffle=False, source_size=60, world_size=4)
+    (finding,) = findings_of(result, RULE)
+
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(finding)["kind"] == "gaps"
+    assert evidence_of(finding)["never_delivered_count"] == 12
+
+
+def test_how_many_records_there_are_is_told_by_all_ranks(tmp_path: Path) -> None:
+    drawn = [random.Random(seed).choices(range(160), k=22) for seed in range(8)]
+    fresh = [[*dict.fromkeys(each)] for each in drawn]  # no worker happens to repeat one
+    rows = {
+        "epoch": [0] * sum(map(len, fresh)),
+        "rank": [number // 2 for number, each in enumerate(fresh) for _ in each],
+        "worker": [number % 2 for number, each in enumerate(fresh) for _ in each],
+        "record": [record for each in fresh for record in each],
+    }
+
+    assert loud_rules(judge(tmp_path, rows, shuffle=True, workers=2, num_epochs=1)) == []

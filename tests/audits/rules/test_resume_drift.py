@@ -248,3 +248,29 @@ def test_an_offset_is_told_to_the_record(
     found = findings_of(compare(tmp_path_factory.mktemp("runs"), rows(whole), b), RULE)
 
     assert [evidence_of(finding)["offset"] for finding in found] == ([off] if off else [])
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_resumed_part_that_is_the_whole_run_began_again(swapped: bool, tmp_path: Path) -> None:
+    whole = write_run(tmp_path / "a", rows(order(20)), {"shuffle": True, "seed": 1})
+    resume = {"resume": {"position": 7, "epoch": 1}, "parent": "before"}
+    again = write_run(tmp_path / "b", rows(order(20)), {"shuffle": True, "seed": 1} | resume)
+    result = audit(again, whole) if swapped else audit(whole, again)
+
+    assert result.verdict == "identical"
+    assert evidence_of(only(result))["kind"] == "from-start"
+
+
+@pytest.mark.parametrize("resume", [{"position": 0, "epoch": 0}, {"position": 0}])
+def test_a_part_that_begins_where_the_run_does_is_exact(
+    resume: dict[str, Any], tmp_path: Path
+) -> None:
+    again = rows(order(20))
+
+    assert loud_rules(compare(tmp_path, again, again, resume=resume, parent="before")) == []
+
+
+def test_a_joined_log_of_exact_restarts_is_identical(tmp_path: Path) -> None:
+    joined = rows(order(20))
+
+    assert loud_rules(compare(tmp_path, joined, joined, resume={"position": 7, "epoch": 1})) == []

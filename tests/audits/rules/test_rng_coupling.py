@@ -188,3 +188,24 @@ def test_draws_that_begin_again_in_each_epoch_are_another_fault(tmp_path: Path) 
     b["draws"] = [*range(40)] * 3
 
     assert loud_rules(compare(tmp_path, a, b, purpose="train")) == ["epoch-draw-repeat"]
+
+
+def test_draws_that_a_cache_keeps_are_no_coupling(tmp_path: Path) -> None:
+    base = rows(stream(40, 3))
+    drawn = [*range(120)]
+    a = base | {"draws": drawn}
+    b = base | {"draws": [*drawn[:40], *[None] * 80]}
+
+    assert findings_of(compare(tmp_path, a, b), RULE) == []
+
+
+def test_an_equal_epoch_of_an_order_that_need_not_be_random_proves_no_equal_seed(
+    tmp_path: Path,
+) -> None:
+    curriculum = [[*range(40)], *stream(40, 2)]
+    other = [[*range(40)], *stream(40, 2, extra=0)]
+    a = write_run(tmp_path / "a", rows(curriculum), {})
+    result = audit(a, write_run(tmp_path / "b", rows(other), {}))
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["seed"]

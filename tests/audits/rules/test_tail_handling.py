@@ -414,3 +414,57 @@ def test_a_record_that_never_comes_is_no_remainder_of_ranks(shuffle: bool, tmp_p
     result = check(write_run(tmp_path / "run", rows, declared))
 
     assert loud_rules(result) == ["coverage-hole"]
+
+
+def test_without_a_batch_size_a_loss_that_nothing_else_explains_cannot_be_told(
+    tmp_path: Path,
+) -> None:
+    rows = without(one_batcher(154, 16), "batch")
+    result = judge(tmp_path, rows, purpose="eval", source_size=154, shuffle=False, workers=2)
+
+    assert lacking(result, RULE) == ["batch_size"]
+
+
+def test_records_at_even_distances_are_no_tail_of_workers(tmp_path: Path) -> None:
+    parts = [[*range(rank, 600, 5)] for rank in range(4)]
+    rows = {
+        "rank": [rank for rank, part in enumerate(parts) for _ in part],
+        "record": [record for part in parts for record in part],
+    }
+    declared = {"shuffle": False, "source_size": 600, "batch_size": 32, "workers": 4}
+
+    assert findings_of(judge(tmp_path, rows, world_size=4, **declared), RULE) == []
+
+
+def test_a_baseline_in_its_order_tells_how_many_records_there_are(tmp_path: Path) -> None:
+    batch = {"batch_size": 8, "shuffle": False}
+    whole = write_run(tmp_path / "a", one_batcher(103, 8, keep=True), batch)
+    cut = write_run(tmp_path / "b", one_batcher(103, 8), batch | {"purpose": "eval"})
+    (finding,) = findings_of(audit(whole, cut), RULE)
+
+    assert evidence_of(finding)["dropped"] == [*range(96, 103)]
+
+
+def test_records_that_the_baseline_has_before_others_are_no_tail(tmp_path: Path) -> None:
+    rows = one_batcher(202, 5, epochs=2, shuffle=True, keep=True)
+    kept = [place for place, record in enumerate(rows["record"]) if record not in {52, 166}]
+    short = {name: [values[place] for place in kept] for name, values in rows.items()}
+    declared = {"shuffle": True, "source_size": 202, "purpose": "train"}
+    a = write_run(tmp_path / "a", rows, declared)
+    result = audit(
+        a, write_run(tmp_path / "b", without(short, "batch"), declared | {"batch_size": 5})
+    )
+
+    assert findings_of(result, RULE) == []
+    assert loud_rules(result) == ["coverage-hole"]
+
+
+def test_workers_in_turn_that_were_stopped_dropped_nothing(tmp_path: Path) -> None:
+    rows = {
+        "batch": [0] * 8 + [1] * 8,
+        "worker": [0] * 8 + [1] * 8,
+        "record": [*range(0, 16, 2), *range(1, 16, 2)],  # 16, of worker 0, was to come next
+    }
+    declared = {"shuffle": False, "source_size": 17, "batch_size": 8, "drop_remainder": False}
+
+    assert loud_rules(judge(tmp_path, rows, purpose="train", workers=2, **declared)) == []

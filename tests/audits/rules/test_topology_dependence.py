@@ -189,8 +189,41 @@ def test_other_draws_of_a_run_that_ends_early_follow_the_workers(tmp_path: Path)
     assert loud_rules(compare(tmp_path, rows(orders, workers=1), b, {"workers": 3})) == [RULE]
 
 
-def test_without_a_declared_topology_it_cannot_tell(tmp_path: Path) -> None:
+def test_without_the_number_of_workers_it_cannot_tell(tmp_path: Path) -> None:
     a = write_run(tmp_path / "a", {"record": [0, 1, 2]}, {"shuffle": False})
     b = write_run(tmp_path / "b", {"record": [2, 0, 1]}, {"shuffle": False})
 
-    assert lacking(audit(a, b), RULE) == ["workers, threads or world_size"]
+    assert lacking(audit(a, b), RULE) == ["workers"]
+
+
+def test_ranks_that_share_one_global_batch_differ_in_their_number_alone(tmp_path: Path) -> None:
+    a, b = rows(order(16)), rows([[*reversed(each)] for each in order(16)])
+    topology = {"world_size": 4, "batch_size": 2}
+    result = compare(tmp_path, a, b, topology, world_size=2, batch_size=4, workers=0)
+    (finding,) = findings_of(result, RULE)
+
+    assert evidence_of(finding)["fields"] == {"world_size": [2, 4]}
+
+
+def test_batches_that_grow_with_the_ranks_are_a_difference_of_their_own(tmp_path: Path) -> None:
+    a, b = rows(order(16)), rows([[*reversed(each)] for each in order(16)])
+    topology = {"world_size": 4, "batch_size": 4}
+    result = compare(tmp_path, a, b, topology, world_size=2, batch_size=2, workers=0)
+
+    assert lacking(result, RULE) == [
+        "two runs that differ in world_size alone, and not in batch_size"
+    ]
+
+
+@pytest.mark.parametrize("seed", [3, None])
+def test_workers_that_take_turns_need_no_known_seed(seed: int | None, tmp_path: Path) -> None:
+    base = order(60, epochs=1)[0]
+    turns = [base[turn * 12 + worker :: 3][:4] for turn in range(5) for worker in range(3)]
+    in_turns = [record for batch in turns for record in batch]
+    workers = [worker for _ in range(5) for worker in range(3) for _ in range(4)]
+    b = rows([in_turns], drawn=False) | {"worker": workers}
+    result = compare(tmp_path, rows([base], drawn=False), b, {"workers": 3}, seed=seed)
+
+    assert sorted(in_turns) == [*range(60)]
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(findings_of(result, RULE)[0])["formula"] == "b = interleave(shards(a, 3), 4)"

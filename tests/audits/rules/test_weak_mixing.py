@@ -276,3 +276,13 @@ def test_sources_that_begin_again_are_no_small_buffer(tmp_path: Path) -> None:
     mixture = [record for pair in zip(short, long, strict=True) for record in pair]
 
     assert findings_of(judge(tmp_path, {"record": mixture, "epoch": [0] * 400}), RULE) == []
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_few_records_that_are_drawn_again_and_again_make_few_batches(
+    size: int, tmp_path: Path
+) -> None:
+    drawn = [random.Random(epoch).choices(range(size), k=400) for epoch in range(4)]
+    rows = in_epochs(drawn, batch=[place // 4 for place in range(400)])
+
+    assert findings_of(judge(tmp_path, rows, replacement=True), RULE) == []

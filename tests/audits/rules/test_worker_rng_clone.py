@@ -264,3 +264,13 @@ def test_a_planted_copy_is_found_and_nothing_else(
     assert evidence_of(finding)["pairs"] == [
         [{"rank": 0, "worker": int(min(one, other))}, {"rank": 0, "worker": int(max(one, other))}]
     ]
+
+
+def test_one_draw_of_all_ranks_may_be_that_of_a_batch_where_each_has_one_row(
+    tmp_path: Path,
+) -> None:
+    rows = rows_of(3, 60, lambda _, __, place: number(place), by="rank")
+    result = judge(tmp_path, rows | {"batch": [place // 3 for place in range(180)]})
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE)[0].startswith("shared_draws")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["ImplicitPartitioning", "OverlappingRanks", "ReplicatedParts"]
+__all__ = ["ImplicitPartitioning", "OverlappingRanks", "ReplicatedParts", "WideStride"]
 
 
 class ImplicitPartitioning(Fault):
@@ -103,6 +103,7 @@ class OverlappingRanks(Fault):
         "world_size",
         "batch_size",
         "worker",
+        "index",
     )
     variants = 2
 
@@ -131,3 +132,19 @@ class OverlappingRanks(Fault):
             part = own[rank::step]
             shares.append({"index": part, "padding": np.zeros(len(part), np.bool_)})
         return shares
+
+
+class WideStride(OverlappingRanks):
+    """Ranks walk with too wide a stride, which the index alone shows."""
+
+    name = "wide stride"
+    variants = 1
+
+    @classmethod
+    def fields(cls, rng: Random, variant: int) -> dict[str, Any]:
+        ids = {"ids": rng.choice(["sparse", "text"]), "index": True}
+        return super().fields(rng, 1) | ids
+
+    def deal(self, order: npt.NDArray[np.int64], epoch: int) -> list[Rows]:
+        parts = [order[rank :: 2 * self.ranks] for rank in range(self.ranks)]
+        return [{"index": part, "padding": np.zeros(len(part), np.bool_)} for part in parts]

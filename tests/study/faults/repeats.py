@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tests.study.fault import Fault
-from tests.study.loaders import Rows, mix
+from tests.study.loaders import Log, Rows, mix
 
 if TYPE_CHECKING:
     from random import Random
 
     import numpy.typing as npt
 
-__all__ = ["ClonedDraws", "RepeatedDraws", "RepeatedOrder"]
+__all__ = ["ClonedDraws", "FrozenDraws", "RepeatedDraws", "RepeatedOrder"]
 
 
 class RepeatedOrder(Fault):
@@ -63,6 +63,38 @@ class RepeatedDraws(Fault):
 
     def draws_of(self, rows: Rows) -> npt.NDArray[np.uint64]:
         return super().draws_of(rows | {"epoch": np.zeros_like(rows["epoch"])})
+
+
+class FrozenDraws(Fault):
+    """A cache behind the random transforms: only the first epoch draws."""
+
+    name = "frozen draws"
+    rule = "epoch-draw-repeat"
+    needed = ("shuffle", "epoch", "purpose", "draws", "content")
+
+    @classmethod
+    def fields(cls, rng: Random, variant: int) -> dict[str, Any]:
+        return {
+            "size": rng.randint(20, 90),
+            "epochs": rng.randint(2, 4),
+            "order": "shuffled",
+            "purpose": "train",
+            "key": "record",
+            "choices": 0,
+            "augmented": True,
+            "members": False,
+            "split": False,
+            "drop": False,
+            "stop": 1.0,
+        }
+
+    def draws_of(self, rows: Rows) -> npt.NDArray[np.uint64]:
+        return super().draws_of(rows | {"epoch": np.zeros_like(rows["epoch"])})
+
+    def finish(self, log: Log) -> Log:
+        drawn = log.columns["draws"].astype(object)
+        drawn[log.columns["epoch"] > 0] = None
+        return Log(log.columns | {"draws": drawn}, log.declared)
 
 
 class ClonedDraws(Fault):
