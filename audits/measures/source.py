@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Source",
+    "baseline_order",
     "baseline_source",
     "is_source_order_of_baseline",
     "source_of",
@@ -121,13 +122,41 @@ def baseline_source(view: StreamView) -> Source | None:
     if baseline.declared("shuffle") is not False or not baseline.complete:
         return None
     order = next(iter(baseline.epochs.values()))
-    codes = baseline.record.values[order]
+    return _by_order(view, baseline.record.values[order], slice(None))
+
+
+def baseline_order(view: StreamView) -> Source | None:
+    """Place the rows of each epoch by that epoch of a baseline in any order; None without one.
+
+    Codes are known where all epochs have the same record.
+    """
+    baseline = view.baseline
+    if baseline is None or baseline.ranks > 1 or not baseline.complete:
+        return None
+    if not view.epochs or not view.epochs.keys() <= baseline.epochs.keys():
+        return None
+    positions = np.full(view.rows, -1)
+    codes: Integers | None = None
+    for epoch, rows in view.epochs.items():
+        order = baseline.record.values[baseline.epochs[epoch]]
+        source = _by_order(view, order, rows)
+        if source is None or (codes is not None and len(codes) != len(order)):
+            return None
+        positions[rows] = source.positions
+        codes = order if codes is None else np.where(codes == order, codes, -1)
+    assert codes is not None
+    return Source(len(codes), positions, codes)
+
+
+def _by_order(view: StreamView, codes: Integers, rows: Integers | slice) -> Source | None:
+    """Place rows by an order of record codes; None where one comes twice."""
     values, firsts = np.unique(codes, return_index=True)
     if len(values) < len(codes):
         return None
-    place = np.searchsorted(values, view.record.values)
+    records = view.record.values[rows]
+    place = np.searchsorted(values, records)
     place[place == len(values)] = 0
-    positions = np.where(values[place] == view.record.values, firsts[place], -1)
+    positions = np.where(values[place] == records, firsts[place], -1)
     return Source(len(codes), positions.astype(np.int64), codes)
 
 

@@ -26,7 +26,8 @@ the worker count.
 
 ## Evidence
 
-- `dropped`: IDs that never come, 1,000 at most; `dropped_count`: all of them.
+- `dropped`: IDs that never come, 1,000 at most, or their places where each epoch lacks
+  others; `dropped_count`: all of them.
 - `partitions`: every worker count that fits, the declared one first.
 - `formula`: how the order follows from the source.
 - `explained_rows` of `rows`: rows that the formula explains, of those judged.
@@ -37,12 +38,13 @@ the worker count.
 ## Limits
 
 Needs source positions: `source_size` with integer IDs or `index`, or a baseline in
-source order. In source order with the tail missing, one worker fits as well: it
-speaks, as undecidable, only where the declared worker count explains the tail and no
-batch does. Parts of one record prove nothing: it speaks, as undecidable, only where no
-shuffle is meant and the declared worker count fits. Parts in another number than several
-declared workers are no parts, for batches that workers form in turn look alike.
-A dropped last batch that explains the same count makes it
+source order. Parts of a baseline in any other order are found where records were
+dropped, and chance cannot have done it. In source order with the tail missing, one
+worker fits as well: it speaks, as undecidable, only where the declared worker count
+explains the tail and no batch does. Parts of one record prove nothing: it speaks, as
+undecidable, only where no shuffle is meant and the declared worker count fits. Parts in
+another number than several declared workers are no parts, for batches that workers form
+in turn look alike. A dropped last batch that explains the same count makes it
 undecidable, unless chance cannot have made the merge. Where a shuffle may be meant, the
 passes together must be longer than chance explains. Without a dropped tail it needs a
 baseline in source order, and parts that truly interleave.
@@ -63,6 +65,7 @@ from detloader.audits.confirm import replay_again
 from detloader.audits.measures.partition_forms import explain_passes
 from detloader.audits.measures.partitions import collect_passes
 from detloader.audits.measures.source import (
+    baseline_order,
     baseline_source,
     source_of,
     without_padding,
@@ -73,6 +76,7 @@ from detloader.findings import Severity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from detloader.audits.columns import Integers
     from detloader.audits.measures.partition_forms import Parts
     from detloader.audits.measures.partitions import Passes
     from detloader.audits.measures.source import Source
@@ -108,6 +112,9 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
             continue
         if found is not None:
             return [_fault(view, *found, known)]
+    found = _find_dropped(rows, baseline_order(rows))
+    if found is not None:
+        return [_fault(view, *found, known)]
     if missing:
         raise CannotTell(*missing)
     return []
@@ -119,6 +126,20 @@ def _find(view: StreamView, source: Source | None) -> tuple[Source, Passes, Part
         return None
     parts = explain_passes(view, source, passes)
     return None if parts is None else (source, passes, parts)
+
+
+def _find_dropped(view: StreamView, source: Source | None) -> tuple[Source, Passes, Parts] | None:
+    """Find parts of the baseline's order, whatever it is, that were merged without the rest."""
+    passes = None if source is None else collect_passes(view, source)
+    if source is None or passes is None or not passes.tail or not passes.finite:
+        return None
+    if passes.in_source_order:
+        return None
+    try:
+        parts = explain_passes(view, source, passes)
+    except CannotTell:
+        return None
+    return (source, passes, parts) if parts is not None and parts.kind == "merge" else None
 
 
 def _workers(view: StreamView) -> int | None:
@@ -154,7 +175,7 @@ def _fault(view: StreamView, source: Source, passes: Passes, parts: Parts, known
         evidence["log10_chance"] = round(parts.log_chance / math.log(10), 1)
     return Fault(
         severity=parts.severity,
-        message=_message(source.name(view, dropped[:SHOWN]), len(dropped), passes, parts, counts),
+        message=_message(_names(view, source, dropped), len(dropped), passes, parts, counts),
         cause="Implicit partitioning: the loader split its IDs over workers into contiguous "
         "parts of equal length, left out the remainder, and merged the parts as they came.",
         evidence=evidence,
@@ -162,8 +183,14 @@ def _fault(view: StreamView, source: Source, passes: Passes, parts: Parts, known
     )
 
 
+def _names(view: StreamView, source: Source, dropped: Integers) -> list[RecordId] | None:
+    """Name records that never come; None where each epoch lacks others."""
+    own_order = view.baseline is not None and (source.codes[dropped] < 0).any()
+    return None if own_order else source.name(view, dropped[:SHOWN])
+
+
 def _message(
-    dropped: list[RecordId], lost: int, passes: Passes, parts: Parts, counts: list[int]
+    dropped: list[RecordId] | None, lost: int, passes: Passes, parts: Parts, counts: list[int]
 ) -> str:
     length = passes.size // counts[0]
     share = f"{counts[0]} contiguous parts of {length} record{'s' if length > 1 else ''}"
@@ -179,6 +206,8 @@ def _message(
     if not lost:
         return f"{order}{more}.{doubt}"
     noun, verb = ("Record", "comes") if lost == 1 else ("Records", "come")
+    if dropped is None:
+        return f"The last {lost} of each epoch of a never {verb}. {order}{more}.{doubt}"
     return f"{noun} {_list(dropped, lost)} never {verb}. {order}{more}.{doubt}"
 
 

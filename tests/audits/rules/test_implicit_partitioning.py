@@ -338,3 +338,46 @@ def test_named_records_of_weight_zero_are_no_dropped_tail(tmp_path: Path) -> Non
     result = check(write_run(tmp_path / "run", rows, declared | {"weights": weights}))
 
     assert loud_rules(result) == []
+
+
+def shuffled_epochs(size: int, epochs: int, seed: int) -> list[list[str]]:
+    rng = random.Random(seed)
+    names = [f"image-{number:05d}" for number in range(size)]
+    return [rng.sample(names, size) for _ in range(epochs)]
+
+
+def as_rows(epochs: list[list[str]]) -> dict[str, Any]:
+    return {
+        "record": [name for epoch in epochs for name in epoch],
+        "epoch": [number for number, epoch in enumerate(epochs) for _ in epoch],
+    }
+
+
+@pytest.mark.parametrize(
+    ("size", "workers", "epochs"), [(40, 3, 1), (103, 4, 3), (1000, 7, 2), (31, 2, 2)]
+)
+def test_parts_of_an_order_that_is_shuffled_are_caught_with_nothing_declared(
+    size: int, workers: int, epochs: int, tmp_path: Path
+) -> None:
+    orders = shuffled_epochs(size, epochs, seed=size)
+    a = write_run(tmp_path / "a", as_rows(orders))
+    b = write_run(tmp_path / "b", as_rows([merged(order, workers) for order in orders]))
+    result = audit(a, b)
+
+    evidence = evidence_of(result.findings[0])
+    assert result.findings[0].rule == RULE
+    assert evidence["formula"] == f"b = merge(partition(a, {workers}))"
+    kept = size // workers * workers
+    lost = orders[0][kept:] if epochs == 1 else [*range(kept, size)]
+    assert evidence["dropped"] == lost
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_less_of_an_order_or_of_another_one_is_no_merge_of_its_parts(
+    seed: int, tmp_path: Path
+) -> None:
+    orders, others = shuffled_epochs(40, 2, seed), shuffled_epochs(40, 2, seed + 100)
+    a = write_run(tmp_path / "a", as_rows(orders))
+    for name, epochs in (("stopped", orders), ("other", others)):
+        b = write_run(tmp_path / name, as_rows([epoch[:39] for epoch in epochs]))
+        assert not findings_of(audit(a, b), RULE)
