@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from detloader.adapters import find_alone
 from detloader.errors import UsageError
 from detloader.reports.evidence import label_width, labelled
 from detloader.reports.plain import plural, wrap
@@ -36,6 +35,8 @@ def alone_lines(
     Raises:
         UsageError: the loader cannot make a record alone, or has others at these places.
     """
+    from detloader.adapters import find_alone
+
     alone = find_alone(loader)
     for row in rows:
         made = alone(loader, row["position"], digester)

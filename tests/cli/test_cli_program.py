@@ -50,14 +50,18 @@ def test_a_command_is_a_file_of_the_package(cli: Cli) -> None:
     assert listed == {
         "accept",
         "audit",
+        "bisect",
         "check",
         "demo",
+        "freeze",
         "import",
+        "preflight",
         "record",
         "replay",
         "report",
         "rules",
         "show",
+        "sign",
         "verify",
     }
     assert listed <= modules

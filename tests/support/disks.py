@@ -93,7 +93,8 @@ def protected(run: str) -> bool:
     """Deliver a hundred numbers into a folder that is made read-only meanwhile."""
     with tempfile.TemporaryDirectory() as elsewhere:
         # The interpreter's own files may be out of that user's reach: they are loaded first.
-        record(range(3), f"{elsewhere}/run", ids=int).close()
+        with record(range(3), f"{elsewhere}/run", ids=int) as numbers:
+            list(numbers)
     if os.geteuid() == 0:
         os.setuid(65_534)
     folder = Path(run, "main", "rank-00000")

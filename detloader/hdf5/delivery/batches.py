@@ -152,15 +152,6 @@ class BatchMaker:
         return self.order.rows_of_pass * self.pipeline.repetitions
 
 
-class _Place(NamedTuple):
-    """Where a sample's block is."""
-
-    row: int
-    file: int
-    start: int
-    extra: Sequence[int]
-
-
 class _Filling:
     """Fills one element, sample by sample."""
 
@@ -171,68 +162,68 @@ class _Filling:
         self._generator: PositionGenerator | None = None
         if self._pipeline.maker.draws:
             self._generator = PositionGenerator(maker.draw_seed(Purpose.CROP))
-        self._block: NDArray[Any] = np.empty(0)
-        self._sources: dict[int, OpenDataset] = {}
+        self._sources: dict[int, tuple[OpenDataset, NDArray[Any] | None]] = {}
+        self._blocks: dict[tuple[tuple[int, ...], np.dtype[Any]], NDArray[Any]] = {}
 
     def fill(self) -> tuple[NDArray[np.float32], NDArray[np.uint32], NDArray[np.uint64]]:
         """Return the images, the words that each one drew, and the digests of what was read."""
         pipeline, rows = self._pipeline, self._span.rows
         found = pipeline.table.locate(rows)
-        columns = (rows.tolist(), *(column.tolist() for column in found))
-        places = list(map(_Place, *columns))
-        shape = pipeline.sample_shapes[places[0].file]
+        places = zip(rows.tolist(), *(column.tolist() for column in found), strict=True)
+        shape = pipeline.sample_shapes[int(found.file[0])]
         images = np.empty((len(rows), *shape), np.float32)
         taken = np.zeros(len(rows), np.uint32)
         raw = np.zeros(len(rows) if self._digesting else 0, np.uint64)
         checks = pipeline.maker.checks
         names: list[Any] = pipeline.records.ids(rows).to_pylist() if checks else [""] * len(rows)
         with pipeline.handles.turn:
-            for at, place in enumerate(places):
-                block = self._block_of(place)
+            for at, (row, *place) in enumerate(places):
+                block = self._block_of(row, *place)
                 if self._digesting:
                     raw[at] = block_digest(block)
                 taken[at] = self._make(at, block, images[at], names[at])
             self._let_go()
         return images, taken, raw
 
-    def _block_of(self, place: _Place) -> NDArray[Any]:
+    def _block_of(self, row: int, file: int, start: int, extra: list[int]) -> NDArray[Any]:
         cache = self._pipeline.cache
         if cache is None:
-            return self._read(place)
-        block = cache.get(place.row)
+            return self._read(file, start, extra)
+        block = cache.get(row)
         if block is None:
-            block = self._read(place)
+            block = self._read(file, start, extra)
             # What is kept is never read again, and so must be whole now.
             self._let_go()
-            cache.put(place.row, block)
+            cache.put(row, block)
         return block
 
-    def _read(self, place: _Place) -> NDArray[Any]:
-        pipeline, reader = self._pipeline, self._pipeline.reader
-        source = self._source(place.file)
-        if reader.reads_bytes(source):
-            shape = pipeline.block_shapes[place.file]
-            # Into the memory of the last block: fresh memory costs more than reading.
-            if self._block.shape != shape or self._block.dtype != source.dtype:
-                self._block = np.empty(shape, source.dtype)
-            turn = pipeline.handles.turn
-            reader.fill(source, place.start, place.extra, self._block, turn)
-        else:
-            self._block = reader.select(source, place.start, place.extra)
-        return self._block
+    def _read(self, file: int, start: int, extra: list[int]) -> NDArray[Any]:
+        reader = self._pipeline.reader
+        source, block = self._sources.get(file) or self._open(file)
+        if block is None:
+            return reader.select(source, start, extra)
+        reader.fill(source, start, extra, block, self._pipeline.handles.turn)
+        return block
 
-    def _source(self, file: int) -> OpenDataset:
-        source = self._sources.get(file)
-        if source is None:
-            # A batch may be of more files than may be open.
-            if len(self._sources) == self._pipeline.handles.most_at_once:
-                self._let_go()
-            source = self._sources[file] = self._pipeline.open(file)
-        return source
+    def _open(self, file: int) -> tuple[OpenDataset, NDArray[Any] | None]:
+        """Open a file, and give the memory that its blocks are read into, if it is not HDF5's."""
+        pipeline = self._pipeline
+        # A batch may be of more files than may be open.
+        if len(self._sources) == pipeline.handles.most_at_once:
+            self._let_go()
+        source, block = pipeline.open(file), None
+        if pipeline.reader.reads_bytes(source):
+            form = pipeline.block_shapes[file], source.dtype
+            # Into the memory of the last block: fresh memory costs more than reading.
+            block = self._blocks.get(form)
+            if block is None:
+                block = self._blocks[form] = np.empty(*form)
+        self._sources[file] = source, block
+        return source, block
 
     def _let_go(self) -> None:
         """Release the files that were read, all of which must be as they were when opened."""
-        for source in self._sources.values():
+        for source, _ in self._sources.values():
             source.check()
         self._sources.clear()
 

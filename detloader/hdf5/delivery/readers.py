@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,6 +14,9 @@ from typing import Any
 from detloader.hdf5.files.turns import while_waiting
 
 __all__ = ["Readers"]
+
+_HANDFUL_SECONDS = 2e-3
+"""What a batch that is ready may wait for others."""
 
 
 class Readers:
@@ -56,15 +61,18 @@ class Readers:
             self._pool.submit(self._work)
 
     def _work(self) -> None:
-        with while_waiting(self._wait):
+        handing = _Handing()
+        with while_waiting(functools.partial(self._wait, handing)):
             while (asked := self._next()) is not None:
                 number, future = asked
                 try:
                     batch = self._make(number)
                 except BaseException as error:  # noqa: BLE001  # raised where it is waited for
+                    handing.over()
                     future.set_exception(error)
                 else:
-                    future.set_result(batch)
+                    handing.take(future, batch)
+            handing.over()
 
     def _next(self) -> tuple[int, Future[Any]] | None:
         with self._lock:
@@ -75,7 +83,8 @@ class Readers:
             return None
 
     @contextlib.contextmanager
-    def _wait(self) -> Iterator[None]:
+    def _wait(self, handing: _Handing) -> Iterator[None]:
+        handing.over()
         with self._lock:
             self._waiting += 1
             self._call()
@@ -84,3 +93,22 @@ class Readers:
         finally:
             with self._lock:
                 self._waiting -= 1
+
+
+class _Handing:
+    """Hands batches over in handfuls: to wake who waits costs as much as a small batch."""
+
+    def __init__(self) -> None:
+        self._made: list[tuple[Future[Any], Any]] = []
+        self._since = 0.0
+
+    def take(self, future: Future[Any], batch: Any) -> None:
+        self._made.append((future, batch))
+        if time.monotonic() - self._since > _HANDFUL_SECONDS:
+            self.over()
+
+    def over(self) -> None:
+        for future, batch in self._made:
+            future.set_result(batch)
+        self._made.clear()
+        self._since = time.monotonic()

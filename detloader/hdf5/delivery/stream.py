@@ -54,7 +54,10 @@ class Stream(grain.IterDataset[Any]):
     def __iter__(self) -> grain.DatasetIterator[Any]:
         """Begin at the first element."""
         make_flag_readable()
-        return SteadyIterator(_Steps(UnsharingIterator(self._parent.__iter__()), self))
+        batches = self._parent.__iter__()
+        if self._workers is not None:
+            batches = UnsharingIterator(batches)
+        return SteadyIterator(_Steps(batches, self))
 
     def mp_prefetch(
         self, options: grain.MultiprocessingOptions | None = None, **further: Any

@@ -77,5 +77,5 @@ def _state(file: int | str) -> FileState:
     except FileNotFoundError:
         return _REMOVED
     return FileState(
-        min(found.st_nlink, 1), found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+        found.st_nlink and 1, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
@@ -14,8 +16,14 @@ __all__ = ["block_digest"]
 
 def block_digest(block: NDArray[Any]) -> int:
     """Return what `sample_digest` gives for an array of numbers, contiguous in memory."""
-    if block.dtype.str.startswith(">"):
+    seed = _seed(block.dtype, block.shape)
+    if seed is None:
         return sample_digest(block)
-    seed = schema_seed((((), block.dtype.str, block.shape),))
     data: Any = block
     return xxhash.xxh3_64_intdigest(data, seed)
+
+
+@functools.lru_cache(256)
+def _seed(dtype: np.dtype[Any], shape: tuple[int, ...]) -> int | None:
+    """Return what the form of a block digests to; None where its bytes would have to be turned."""
+    return None if dtype.str.startswith(">") else schema_seed((((), dtype.str, shape),))

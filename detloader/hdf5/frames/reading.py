@@ -115,7 +115,15 @@ class BlockReader:
 
 
 def _fill(descriptor: int, memory: Any, place: int, turn: Turn) -> None:
-    done = _read_what_is_cached(descriptor, memory, place)
+    try:
+        # What the system holds in memory; nothing where it does not tell.
+        done = os.preadv(descriptor, [memory], place, _NO_WAIT) if _NO_WAIT else 0
+    except BlockingIOError:
+        done = 0
+    except OSError as error:
+        if error.errno != errno.EOPNOTSUPP:  # a file system that does not know
+            raise
+        done = 0
     if done == memory.nbytes:
         return
     with turn.given_up():
@@ -129,17 +137,3 @@ def _fill(descriptor: int, memory: Any, place: int, turn: Turn) -> None:
 
 _NO_WAIT: int = getattr(os, "RWF_NOWAIT", 0)
 """Linux alone can be asked not to wait."""
-
-
-def _read_what_is_cached(descriptor: int, memory: Any, place: int) -> int:
-    """Read what the system holds in memory; return how much that was, 0 where it does not tell."""
-    if not _NO_WAIT:
-        return 0
-    try:
-        return os.preadv(descriptor, [memory], place, _NO_WAIT)
-    except BlockingIOError:
-        return 0
-    except OSError as error:
-        if error.errno == errno.EOPNOTSUPP:  # a file system that does not know
-            return 0
-        raise
