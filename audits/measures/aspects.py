@@ -44,8 +44,12 @@ class Aspects:
 
     def sentence(self) -> str:
         """Say it in a sentence."""
-        changed = f"{_list(self.other)} {'differ' if len(self.other) > 1 else 'differs'}"
-        return f"{changed}; {_list(self.same)} stay the same" if self.same else changed
+        changed = f"{_list(self.other)} {'differ' if _are_many(self.other) else 'differs'}"
+        if not self.same:
+            return changed
+        return (
+            f"{changed}; {_list(self.same)} {'stay' if _are_many(self.same) else 'stays'} the same"
+        )
 
 
 def is_cut_short(comparison: Comparison) -> bool:
@@ -89,8 +93,10 @@ def aspects_of(comparison: Comparison) -> Aspects:
         found["batches"] = not lost_or_found and _same_batches(comparison, order=order)
     if any(name.startswith("draws") for name in a.compared):
         found["draws"] = not comparison.redrawn.any()
-    if "content" in a.compared or "raw" in a.compared:
-        found["content"] = not comparison.drifted.any()
+    drifted = bool(comparison.drifted.any())
+    # Where draws differ, so may content, which is compared where they agree.
+    if {"content", "raw"} & {*a.compared} and (drifted or not comparison.redrawn.any()):
+        found["content"] = not drifted
     return Aspects(
         tuple(name for name, same in found.items() if same),
         tuple(name for name, same in found.items() if not same),
@@ -112,6 +118,10 @@ def _batch_sums(view: StreamView) -> npt.NDArray[np.uint64]:
     mixed = view.record.values[order].astype(np.uint64) * MIXER
     mixed ^= mixed >> np.uint64(32)
     return np.sort(np.add.reduceat(mixed * MIXER, starts))
+
+
+def _are_many(names: tuple[str, ...]) -> bool:
+    return len(names) > 1 or names[0].endswith("s")
 
 
 def _list(names: tuple[str, ...]) -> str:

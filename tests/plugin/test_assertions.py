@@ -54,9 +54,11 @@ def test_a_failure_shows_verdict_cause_first_difference_rows_and_the_next_comman
 partitioned(seed=0) is not the same with workers=3 as with workers=0
 
 changed: workers=3 has 39 of the 40 records of workers=0, in another order
-  topology-dependence (fail): With workers 3 instead of 0 and all else equal,
-  records and order differ; content stay the same. 1 rows fewer are delivered.
-  The loader's result is a function of workers.
+  implicit-partitioning (fail): Record 36 never comes. The order is a merge of 3
+  contiguous parts of 13 records (39 parts would fit as well).
+  Implicit partitioning: the loader split its IDs over workers into contiguous
+  parts of equal length, left out the remainder, and merged the parts as they
+  came.
   first difference   row 1, epoch 0: record 11 became 24
     row  workers=0  workers=3
       0          0          0
