@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from detloader.audits.rule import CannotTell, Fault, Known
+from detloader.audits.rule import CannotTell, Fault, Known, Stage
 from detloader.audits.sampled import is_thinned
 from detloader.findings import Finding, NotChecked, Severity
 
@@ -85,8 +85,11 @@ def ask_about_difference(
         findings += [_finding(rule, "b", fault) for fault in of_both]
         answers.add(rule, findings, [*no_headers, *no_a, *no_b, *no_both])
         if any(finding.severity is not Severity.NOTE for finding in findings):
-            known_a.causes.append(rule.name)
-            known_b.causes.append(rule.name)
+            for known in (known_a, known_b):
+                if rule.stage is Stage.STREAMS:
+                    known.copied = True
+                else:
+                    known.causes.append(rule.name)
     return answers
 
 

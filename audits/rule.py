@@ -69,13 +69,13 @@ class Stage(IntEnum):
     PARTITION = 4
     SAMPLER = 5
     EPOCH = 6
-    TOPOLOGY = 7
-    VERSION = 8
-    COUPLING = 9
-    RACE = 10
-    RESUME = 11
-    COVERAGE = 12
-    STREAMS = 13
+    STREAMS = 7
+    TOPOLOGY = 8
+    VERSION = 9
+    COUPLING = 10
+    RACE = 11
+    RESUME = 12
+    COVERAGE = 13
     DRAWS = 14
     CONTENT = 15
     OUTPUT = 16
@@ -114,12 +114,15 @@ class Known:
         places: positions in the source whose absence is explained, where these are known.
         drifted: codes of the records whose change of content is explained.
         causes: names of the rules that told these two runs apart; what runs share is not one.
+        copied: whether streams of draws are copies in one of the two runs, which explains other
+            draws, and nothing else.
     """
 
     missing: Integers | None = None
     places: Integers | None = None
     drifted: Integers | None = None
     causes: list[str] = field(default_factory=list)
+    copied: bool = False
 
 
 class CheckRun(Protocol):

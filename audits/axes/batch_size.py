@@ -9,7 +9,7 @@ from detloader.findings import JsonValue
 
 __all__ = ["ASKS", "NAMES", "STAGE", "values"]
 
-STAGE = Stage.STREAMS
+STAGE = Stage.DRAWS
 ASKS = Asks.SAME_ORDER
 NAMES = ("batch_size", "global_batch_size")
 

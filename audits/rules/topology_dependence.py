@@ -36,13 +36,13 @@ and batch before the work is dealt to workers, or after it is brought together a
 ## Limits
 
 Needs one of `workers`, `threads`, `world_size` and `start_method` in both runs, that
-differs. Does
-not speak where source, seed or partition explain the difference, where only the
-place in a global batch or the rank differs, where each epoch of one run is the
+differs. Does not speak where source, seed or partition explain the difference, where
+copies of one random generator explain that draws differ and nothing else does, where
+only the place in a global batch or the rank differs, where each epoch of one run is the
 beginning of the other's, which was merely left earlier, or where a few records hold
 other bytes and nothing else differs, which is content drift. Where a setting, a version
-or a restart differs as well, it cannot tell; nor where a seed is unknown, unless each worker
-of one run keeps the order of the other.
+or a restart differs as well, it cannot tell; nor where a seed is unknown, unless each
+worker of one run keeps the order of the other.
 
 ## Seen in
 
@@ -108,6 +108,8 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
         return []
     aspects = aspects_of(comparison)
     if not aspects.other or (aspects.other == ("content",) and _drifted(comparison)):
+        return []
+    if known.copied and {*aspects.other} <= {"draws", "content"}:
         return []
     if is_beginning(comparison):
         return []

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from detloader.audits import check
+from detloader.audits import audit, check
 from detloader.findings import Result, Severity
 from tests.support.results import evidence_of, findings_of, lacking
 from tests.support.runs import write_run
@@ -274,3 +274,21 @@ def test_one_draw_of_all_ranks_may_be_that_of_a_batch_where_each_has_one_row(
 
     assert findings_of(result, RULE) == []
     assert lacking(result, RULE)[0].startswith("shared_draws")
+
+
+@pytest.mark.parametrize("reordered", [False, True])
+def test_a_copy_in_one_run_is_the_cause_of_other_draws_and_of_nothing_else(
+    reordered: bool, tmp_path: Path
+) -> None:
+    declared = {"shuffle": True, "seed": 3, "seed_used": 3, "source_size": 80}
+    sound = rows_of(1, 80, lambda _, __, place: number(place))
+    copied = rows_of(2, 40, lambda _, __, place: number(1000 + place))
+    if reordered:
+        random.Random(9).shuffle(copied["record"])
+    a = write_run(tmp_path / "a", sound, declared | {"workers": 0})
+    b = write_run(tmp_path / "b", copied, declared | {"workers": 2})
+    result = audit(a, b)
+
+    assert result.findings[0].rule == RULE
+    assert result.findings[0].run == "b"
+    assert bool(findings_of(result, "topology-dependence")) == reordered
