@@ -91,10 +91,12 @@ def cannot_sync(_: int) -> NoReturn:
 @program
 def protected(run: str) -> bool:
     """Deliver a hundred numbers into a folder that is made read-only meanwhile."""
-    with tempfile.TemporaryDirectory() as elsewhere:
-        # The interpreter's own files may be out of that user's reach: they are loaded first.
-        with record(range(3), f"{elsewhere}/run", ids=int) as numbers:
-            list(numbers)
+    # The interpreter's own files may be out of that user's reach: they are loaded first.
+    with (
+        tempfile.TemporaryDirectory() as elsewhere,
+        record(range(3), f"{elsewhere}/run", ids=int) as numbers,
+    ):
+        list(numbers)
     if os.geteuid() == 0:
         os.setuid(65_534)
     folder = Path(run, "main", "rank-00000")
