@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from detloader.manifest.layout import JOURNAL
 from detloader.manifest.schema import Declared, Environment, Level
 from detloader.manifest.writer import PART_ROWS, RankWriter
+from tests.support.memory import most_megabytes
 
 __all__ = ["measure"]
 
@@ -50,7 +51,7 @@ def measure(rows: int) -> list[dict[str, Any]]:
                         "rows so far": (tenth + 1) * written,
                         "ns a row": (time.process_time() - began) / written * 1e9,
                         "bytes a row": (size(run) - before) / written,
-                        "memory, MB": peak(),
+                        "memory, MB": most_megabytes(),
                     }
                 )
     return found
@@ -82,14 +83,6 @@ def size(run: Path) -> int:
     """Count the bytes of a folder, but for the journal, which is gone in the end."""
     kept = (path for path in run.rglob("*") if path.is_file() and path.name != JOURNAL)
     return sum(path.stat().st_size for path in kept)
-
-
-def peak() -> float:
-    """Return the peak of this process's memory, in MB."""
-    # Not that of `getrusage`, which begins with the memory of whoever started this process.
-    status = Path("/proc/self/status").read_text().splitlines()
-    (line,) = (each for each in status if each.startswith("VmHWM"))
-    return int(line.split()[1]) / 1024
 
 
 if __name__ == "__main__":

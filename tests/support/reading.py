@@ -7,15 +7,13 @@ anything was imported, unpickled or started.
 from __future__ import annotations
 
 import json
-import re
-import resource
 import sys
 import time
-from pathlib import Path
 
 from detloader import audit, check
 from detloader.errors import DetloaderError
 from detloader.manifest.verify import verify_run
+from tests.support.memory import most_megabytes
 
 __all__: list[str] = []
 
@@ -44,17 +42,6 @@ def read(run: str) -> dict[str, object]:
         "most_megabytes": most_megabytes(),
         "events": [*_events],
     }
-
-
-def most_megabytes() -> int:
-    """Return the most memory that this process held."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        # Not from getrusage, which on Linux counts the process that started this one, too.
-        peak = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
-        assert peak is not None
-        return int(peak[1]) // 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 2**20
 
 
 if __name__ == "__main__":
