@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -131,15 +130,3 @@ def test_what_dies_in_a_fresh_process_is_told_with_its_last_line(
 ) -> None:
     with pytest.raises(LoaderError, match=told):
         assertions.assert_reproducible(axes.dies, 2, arguments={"how": how})
-
-
-def test_what_needs_hypothesis_names_its_extra(
-    assertions: Assertions, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from detloader.errors import MissingExtraError
-    from detloader.extras import require
-
-    require.cache_clear()
-    monkeypatch.setitem(sys.modules, "hypothesis", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'detloader\[hypothesis\]'"):
-        assertions.assert_invariant(loaders.partitioned, over=WORKERS, search=True)

@@ -6,7 +6,6 @@ import base64
 import dataclasses
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-from detloader import extras, record
-from detloader.errors import DamageError, MissingExtraError, RunError, UsageError
+from detloader import record
+from detloader.errors import DamageError, RunError, UsageError
 from detloader.manifest.reader import open_run
 from detloader.manifest.verify import verify_run
 from detloader.signing import SIGNATURE, sign_run, verify_signature
@@ -175,17 +174,6 @@ def test_what_is_no_key_is_refused(
 def test_a_public_key_signs_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no Ed25519 private key"):
         sign_run(open_run(make(tmp_path / "run")), OURS[1])
-
-
-def test_without_the_package_the_extra_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = open_run(make(tmp_path / "run"))
-    extras.require.cache_clear()
-    monkeypatch.setitem(sys.modules, "cryptography", None)
-
-    with pytest.raises(MissingExtraError, match=r"detloader\[sign\]"):
-        sign_run(run, OURS[0])
 
 
 def test_a_run_in_a_remote_store_is_to_be_copied_first(signed: tuple[Path, Path]) -> None:

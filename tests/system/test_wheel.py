@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+KEY = ROOT / "tests" / "fixtures" / "keys" / "openssl.key"
 NOT_SOURCE = (".*", "build", "dist", "*.egg-info", "__pycache__", "detloader-demo", "runs")
 
 
@@ -78,8 +79,13 @@ def test_an_installed_wheel_runs_the_demo_away_from_the_checkout(
         ("hdf5", "from detloader import Dataloader as use; use('.')"),
         ("tensorflow", "from detloader import to_tf_dataset as use; use([], None)"),
         ("torch", "from detloader import to_torch_loader as use; use([])"),
+        ("sign", f"from detloader.signing.keys import load_private_key as use; use({str(KEY)!r})"),
+        (
+            "hypothesis",
+            "from detloader.testing.search import check_by_search as use; use(None, None, {})",
+        ),
     ],
-    ids=["hub", "opencv", "h5py", "tensorflow", "torch"],
+    ids=["hub", "opencv", "h5py", "tensorflow", "torch", "sign", "hypothesis"],
 )
 def test_what_an_extra_would_install_is_named(
     extra: str, use: str, programs: Path, tmp_path: Path
