@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from detloader.audits.preflight.places import HERE, Place
-from detloader.audits.replay.job import Job, Part
-from detloader.audits.replay.launch import arguments_of, environment_of
+from detloader.audits.replay.job import Job
 from detloader.audits.replay.trial import Trial, only, perform
 from detloader.errors import DetloaderError, FactoryError
 from detloader.manifest.reader import Run, open_run
@@ -82,25 +80,12 @@ class Replays:
             raise FactoryError(f"{replayed.died}{printed}")
 
     def _record_plainly(self, place: Place, run: Path) -> None:
-        from detloader.audits.environments import environment, recorded
+        from detloader.audits.environments import environment
         from detloader.audits.environments.interpreter import here
+        from detloader.audits.replay.elsewhere import record_ranks
 
         interpreter = here()
         if place.packages is not None:
             interpreter = environment(place.packages, python=place.python, on_progress=self.tell)
         self.tell(f"running {self.job.factory} in {interpreter}")
-        run_id = uuid.uuid4().hex
-        for rank in range(self.job.world_size):
-            arguments = arguments_of(self.job, rank)
-            part = Part(job=self.job, run=str(run), rank=rank, arguments=arguments)
-            recorded(
-                interpreter,
-                msgspec.structs.replace(self.recipe, arguments=arguments),
-                run,
-                seconds=self.timeout,
-                stream=self.job.stream,
-                rank=rank,
-                ranks=self.job.world_size,
-                rounding=self.job.rounding,
-                variables=environment_of(part, run_id),
-            )
+        record_ranks(interpreter, self.job, self.recipe, run, self.timeout)

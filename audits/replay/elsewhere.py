@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from detloader.audits.replay.control import Control
     from detloader.audits.replay.job import Job
     from detloader.audits.replay.session import Session
-    from detloader.findings import JsonValue
 
-__all__ = ["control_elsewhere", "launch_elsewhere"]
+__all__ = ["control_elsewhere", "launch_elsewhere", "record_ranks"]
 
 
 def control_elsewhere(session: Session, control: Control) -> Control:
@@ -46,20 +45,37 @@ def control_elsewhere(session: Session, control: Control) -> Control:
 
 
 def launch_elsewhere(job: Job, run: Path, timeout: float) -> Replayed:
-    """Do a job in an environment of the versions that it names, a process for each rank.
+    """Do a job in an environment of the versions that it names.
 
     Raises:
         InstallError: there is no such environment.
         FactoryError: a rank's process died.
     """
-    interpreter = _interpreter(job)
+    record_ranks(_interpreter(job), job, _recipe(job), run, timeout)
+    return Replayed(run=str(run), learnt=job.learnt or Learnt())
+
+
+def record_ranks(
+    interpreter: Interpreter, job: Job, recipe: Recipe, run: Path, timeout: float
+) -> None:
+    """Record a job by the small recorder, all ranks at once, each in a process of its own.
+
+    Args:
+        interpreter: the environment's.
+        job: what to do.
+        recipe: what the run says of how it was made, but for the arguments of each rank.
+        run: folder of the run.
+        timeout: seconds after which a process is given up.
+
+    Raises:
+        FactoryError: a rank's process died.
+    """
     run_id = uuid.uuid4().hex
 
     def record(rank: int) -> None:
-        arguments = arguments_of(job, rank)
         recorded(
             interpreter,
-            _recipe(job, arguments),
+            msgspec.structs.replace(recipe, arguments=arguments_of(job, rank)),
             run,
             seconds=timeout,
             stream=job.stream,
@@ -72,7 +88,6 @@ def launch_elsewhere(job: Job, run: Path, timeout: float) -> Replayed:
 
     with ThreadPoolExecutor(job.world_size) as ranks:
         list(ranks.map(record, range(job.world_size)))
-    return Replayed(run=str(run), learnt=job.learnt or Learnt())
 
 
 def _interpreter(job: Job) -> Interpreter:
@@ -83,10 +98,10 @@ def _interpreter(job: Job) -> Interpreter:
     return environment(packages, python=python)
 
 
-def _recipe(job: Job, arguments: dict[str, JsonValue]) -> Recipe:
+def _recipe(job: Job) -> Recipe:
     return Recipe(
         factory=job.factory,
-        arguments=arguments,
+        arguments=job.arguments,
         ids=job.ids or msgspec.UNSET,
         batched=msgspec.UNSET if job.batched is None else job.batched,
         id_root=job.id_root or msgspec.UNSET,

@@ -130,16 +130,14 @@ def _find(view: StreamView, source: Source | None) -> tuple[Source, Passes, Part
 
 def _find_dropped(view: StreamView, source: Source | None) -> tuple[Source, Passes, Parts] | None:
     """Find parts of the baseline's order, whatever it is, that were merged without the rest."""
-    passes = None if source is None else collect_passes(view, source)
-    if source is None or passes is None or not passes.tail or not passes.finite:
-        return None
-    if passes.in_source_order:
-        return None
     try:
-        parts = explain_passes(view, source, passes)
+        found = _find(view, source)
     except CannotTell:
         return None
-    return (source, passes, parts) if parts is not None and parts.kind == "merge" else None
+    if found is None:
+        return None
+    _, passes, parts = found
+    return found if parts.kind == "merge" and passes.tail else None
 
 
 def _workers(view: StreamView) -> int | None:

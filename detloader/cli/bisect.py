@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from detloader.cli.options import cli_command, report_options
+from detloader.cli.options import cli_command, report_options, timeout_option
 
 if TYPE_CHECKING:
     from detloader.cli.output import Output
@@ -21,14 +21,7 @@ __all__ = ["command"]
     "--from", "first", metavar="V", help="Oldest release to try; by default the frozen one."
 )
 @click.option("--to", "last", metavar="V", help="Newest release to try; by default the newest.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=300.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Give one process up after so long.",
-)
+@timeout_option(help="Give one process up after so long.")
 @report_options
 def command(
     *,

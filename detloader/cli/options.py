@@ -23,6 +23,7 @@ __all__ = [
     "parameters_option",
     "pictures",
     "report_options",
+    "timeout_option",
 ]
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
@@ -62,6 +63,14 @@ parameters_option = functools.partial(
 )
 batches_option = functools.partial(
     click.option, "--batches", type=click.IntRange(min=1), metavar="N"
+)
+timeout_option = functools.partial(
+    click.option,
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
 )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from detloader.cli.options import cli_command, output_options
+from detloader.cli.options import cli_command, output_options, timeout_option
 from detloader.cli.status import Status
 from detloader.findings import Outcome
 
@@ -34,14 +34,7 @@ _STATUSES = {"keep": Status.SAME, None: Status.UNJUDGED}
 )
 @click.option("--python", metavar="X.Y", help="Version of the candidate's Python.")
 @click.option("--run", metavar="RUN", help="The run that was frozen, where it is still there.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=300.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Give one process up after so long.",
-)
+@timeout_option(help="Give one process up after so long.")
 @click.option("--accept", metavar="REASON", help="Accept the change, and write a child of FILE.")
 @click.option(
     "-o",

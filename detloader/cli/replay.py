@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from detloader.cli.options import batches_option, cli_command, output_options, parameters_option
+from detloader.cli.options import (
+    batches_option,
+    cli_command,
+    output_options,
+    parameters_option,
+    timeout_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,14 +44,7 @@ __all__ = ["announce", "command"]
     "or a Dataloader, make every record again in any order; compare digests, and vary nothing.",
 )
 @click.option("--stream", metavar="NAME", help="The stream to replay, where RUN has several.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=300.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Give a replay up after so long.",
-)
+@timeout_option(help="Give a replay up after so long.")
 @click.option(
     "--budget",
     type=click.IntRange(min=1),
