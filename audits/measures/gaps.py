@@ -58,7 +58,9 @@ def find_gap(view: StreamView, rows: Integers, part: Integers, by: str) -> Gap |
         return None
     if int(places.max()) < source.size - stride:
         return None
-    if by == "rank" and _is_one_worker_of_several(view, stride, len(parts)):
+    if by == "rank" and (
+        _is_one_worker_of_several(view, rows, stride, len(parts)) or _is_beginning(view, rows)
+    ):
         return None
     missing = lacking(np.arange(source.size), places)
     codes = source.codes[missing]
@@ -84,10 +86,25 @@ def _stride(walks: list[Integers]) -> int:
     return int(steps[0]) if len(steps) == 1 else 0
 
 
-def _is_one_worker_of_several(view: StreamView, stride: int, parts: int) -> bool:
-    """Tell whether the run was left before the other workers, which take steps between, began."""
-    workers = int(view.declared("workers") or 1)
+def _is_one_worker_of_several(view: StreamView, rows: Integers, stride: int, parts: int) -> bool:
+    """Tell whether the epoch was left before the other workers, which take steps between, began."""
+    worker = view.column("worker").values if view.has("worker") else None
+    seen = 1 if worker is None else len(distinct(worker))
+    workers = max(int(view.declared("workers") or 1), seen)
     if workers == 1 or stride != parts * workers:
         return False
-    view.require("worker")
-    return len(distinct(view.column("worker").values)) < workers
+    if worker is None:
+        raise CannotTell("worker")
+    return len(distinct(worker[rows])) < workers
+
+
+def _is_beginning(view: StreamView, rows: Integers) -> bool:
+    """Tell whether each rank began as it did in the first epoch, and went on there."""
+    record, rank = view.record.values, view.rank
+    _, whole = next(view.by_epoch())
+    whole = whole[np.argsort(view.position[whole], kind="stable")]
+    for one in distinct(rank[rows]):
+        begun, gone_on = (record[some[rank[some] == one]] for some in (rows, whole))
+        if not len(begun) < len(gone_on) or not np.array_equal(begun, gone_on[: len(begun)]):
+            return False
+    return True

@@ -252,6 +252,19 @@ def test_ranks_whose_other_workers_never_came_leave_no_gaps(tmp_path: Path) -> N
     assert lacking(untold, RULE) == ["worker"]
 
 
+@pytest.mark.parametrize("told", ["worker", "nothing"])
+def test_an_epoch_that_was_left_while_one_worker_had_come_leaves_no_gaps(
+    told: str, tmp_path: Path
+) -> None:
+    orders = [[0, 4, 8, 12, 2, 6, 10, 14], [1, 5, 9, 13, 3, 7, 11, 15]]
+    rows = dealt("rank", orders, [order[:4] for order in orders])
+    if told == "worker":
+        rows |= {"worker": [*([0] * 8 + [1] * 8), *[0] * 8]}
+    result = judge(tmp_path, rows, shuffle=False, source_size=16, num_epochs=2)
+
+    assert loud_rules(result) == []
+
+
 @pytest.mark.parametrize("size", [21, 26, 59])
 def test_ranks_that_read_everything_do_not_merely_fill_up_batches(
     size: int, tmp_path: Path
