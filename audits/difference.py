@@ -50,11 +50,13 @@ def _audit_pair(pair: Pair, comparison: Comparison, selection: Selection) -> Str
         answers = ask_about_difference(selection.choose(all_rules()), pair.a, pair.b, comparison)
         formula = _explain(comparison, answers)
         told = tell_extent(comparison) or formula or tell_shorter_epochs(comparison)
+        told = told or pair.tell_restart()
         return _result(pair, comparison.verdict, told, comparison, answers)
     answers = ask_about_headers(selection.choose(header_rules()), stream_a, stream_b)
     if hidden := tell_hidden(stream_a, stream_b):
         return _result(pair, Verdict.CHANGED, hidden, comparison, answers)
-    return _result(pair, Verdict.IDENTICAL, tell_extent(comparison), comparison, answers)
+    told = tell_extent(comparison) or pair.tell_restart()
+    return _result(pair, Verdict.IDENTICAL, told, comparison, answers)
 
 
 def _explain(comparison: Comparison, answers: Answers) -> str | None:

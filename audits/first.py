@@ -49,7 +49,7 @@ def first_difference(a: StreamView, b: StreamView) -> FirstDifference | None:
 
 def find_first(
     path_a: str, stream_a: Stream, path_b: str, stream_b: Stream
-) -> tuple[FirstDifference | None, float]:
+) -> tuple[FirstDifference | None, float, str | None]:
     """Find the first row that differs between two streams, from as few blocks as will do.
 
     Both are compared as far as they can be, as an audit would. Where each is one sealed
@@ -62,8 +62,8 @@ def find_first(
         stream_b: its stream of that name, with the same type of record ID.
 
     Returns:
-        The row, None where none differs; and compared rows over the rows of the longer run,
-        0 where no row could be compared.
+        The row, None where none differs; compared rows over the rows of the longer run, 0 where
+        no row could be compared; and what is to be said of where the comparison begins.
 
     Raises:
         DamageError: a file is missing, unreadable or of the wrong length.
@@ -72,10 +72,11 @@ def find_first(
     blocks = unequal_blocks(stream_a, stream_b)
     if blocks is None:
         pair = load_pair(*sources[0], *sources[1])
-        return first_difference(pair.common_a, pair.common_b), pair.coverage
+        found = first_difference(pair.common_a, pair.common_b)
+        return found, pair.coverage, pair.tell_restart()
     rows = max(stream_a.rows, stream_b.rows)
     coverage = rows / max(stream_a.delivered, stream_b.delivered)
-    return _first_in_blocks(sources, blocks), coverage
+    return _first_in_blocks(sources, blocks), coverage, None
 
 
 def _first_in_blocks(

@@ -30,14 +30,14 @@ def audit_first(
     path_a: str, stream_a: Stream, path_b: str, stream_b: Stream, selection: Selection
 ) -> StreamResult:
     """Find the first row that differs between two streams; ask and count nothing else."""
-    first, coverage = find_first(path_a, stream_a, path_b, stream_b)
+    first, coverage, restart = find_first(path_a, stream_a, path_b, stream_b)
     hidden = tell_hidden(stream_a, stream_b)
     verdict, reason = _judge(first, coverage, hidden)
     return StreamResult(
         name=stream_a.name,
         verdict=verdict,
         coverage=coverage,
-        reason=reason,
+        reason=reason or restart,
         first_difference=first,
         not_checked=[
             NotChecked(rule=name, missing=[WHOLE_AUDIT])

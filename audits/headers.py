@@ -6,7 +6,7 @@ from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
 from detloader.findings import DifferenceLevel
-from detloader.manifest.schema import is_compared, is_stored
+from detloader.manifest.schema import Resume, is_compared, is_stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +17,7 @@ __all__ = [
     "absent_ranks",
     "compared_columns",
     "difference_levels",
+    "goes_on",
     "hidden_differences",
     "not_compared",
     "several",
@@ -101,6 +102,8 @@ def unequal_blocks(a: Stream, b: Stream) -> list[int] | None:
     """
     if len(a.ranks) != 1 or len(b.ranks) != 1 or a.samplings != b.samplings:
         return None
+    if goes_on(a) != goes_on(b):
+        return None  # the row of one is not that row of the other
     blocks_a, blocks_b = _blocks(a.ranks[0]), _blocks(b.ranks[0])
     if not (blocks_a and blocks_b) or blocks_a.keys() != blocks_b.keys():
         return None
@@ -121,6 +124,12 @@ def _blocks(rank: Rank) -> dict[str, list[str]]:
     return {
         column.name: column.blocks for column in rank.header.columns if is_compared(column.name)
     }
+
+
+def goes_on(stream: Stream) -> bool:
+    """Tell whether a run holds what came after an interruption, and nothing from before."""
+    resume, parent = stream.declared.resume, stream.declared.parent
+    return isinstance(resume, Resume) and isinstance(parent, str)
 
 
 def tell_unfinished(path: str, stream: Stream) -> str | None:

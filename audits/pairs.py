@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.batches import place_in_epoch
+from detloader.audits.continued import from_restart
+from detloader.audits.headers import goes_on
 from detloader.audits.integers import distinct
 from detloader.audits.measures.conditions import config_differences
 from detloader.audits.sampled_rows import rows_of_both
@@ -34,6 +36,8 @@ class Pair:
         common_a: the rows and columns of the baseline that can be compared.
         common_b: those of the other run.
         coverage: compared rows over the rows of the longer run, 0 to 1.
+        before: rows of one run that come before the other one goes on with it, and were not
+            compared.
     """
 
     a: StreamView
@@ -41,6 +45,14 @@ class Pair:
     common_a: StreamView
     common_b: StreamView
     coverage: float
+    before: int
+
+    def tell_restart(self) -> str | None:
+        """Say from where on the runs were compared, where one of them goes on with the other."""
+        if not self.before:
+            return None
+        whole, resumed = sorted((self.a, self.b), key=lambda view: goes_on(view.stream))
+        return f"{resumed.path} goes on after the first {self.before:,} rows of {whole.path}"
 
 
 def load_pair(path_a: str, stream_a: Stream, path_b: str, stream_b: Stream) -> Pair:
@@ -52,7 +64,8 @@ def load_pair(path_a: str, stream_a: Stream, path_b: str, stream_b: Stream) -> P
     a, b = rows_of_both(a, b)
     otherwise = config_differences(stream_a, stream_b)
     a, b = replace(a, otherwise=otherwise), replace(b, otherwise=otherwise)
-    common_a, common_b = _common_rows(*_common_columns(a, b))
+    late_a, late_b = from_restart(*_common_columns(a, b))
+    common_a, common_b = _common_rows(late_a, late_b)
     longer = max(stream_a.delivered, stream_b.delivered)
     return Pair(
         a=a,
@@ -60,6 +73,7 @@ def load_pair(path_a: str, stream_a: Stream, path_b: str, stream_b: Stream) -> P
         common_a=common_a,
         common_b=common_b,
         coverage=max(common_a.rows, common_b.rows) / longer,
+        before=max(a.rows - late_a.rows, b.rows - late_b.rows),
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.batches import batch_starts
+from detloader.audits.integers import tally
 from detloader.audits.rule import CannotTell
 
 if TYPE_CHECKING:
@@ -62,11 +63,13 @@ def _first_row(whole: StreamView, epoch: int) -> int:
 
 
 def _rows_of_batches(whole: StreamView, resumed: StreamView, start: int, batches: int) -> int:
-    if "batch" in whole.compared:
+    size = whole.declared("batch_size") or resumed.declared("batch_size")
+    # Of a batch that has a whole epoch and more, labels do not tell where it ends.
+    short = size is not None and int(tally(whole.epoch)[1][:-1].min(initial=size)) < size
+    if "batch" in whole.compared and not short:
         starts = np.flatnonzero(batch_starts(whole)[start:])
         return int(starts[batches]) if batches < len(starts) else whole.rows - start
-    size = whole.declared("batch_size") or resumed.declared("batch_size") or 1
-    return int(batches * size)
+    return int(batches * (size or 1))
 
 
 def restarts_of(resumed: StreamView, position: int | None) -> Integers:

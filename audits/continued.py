@@ -1,0 +1,50 @@
+"""A run that goes on with another one, beside one that was not interrupted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.headers import goes_on
+from detloader.audits.measures.restarts import resume_position
+
+if TYPE_CHECKING:
+    from detloader.audits.columns import Integers
+    from detloader.audits.view import StreamView
+
+__all__ = ["from_restart"]
+
+CERTAIN = 4
+"""Rows, of each rank, that must be the other run's from its restart on; all where it has fewer."""
+
+
+def from_restart(a: StreamView, b: StreamView) -> tuple[StreamView, StreamView]:
+    """Leave out what comes before the restart, of two runs of which one goes on there.
+
+    It has to declare `parent` and `resume`, and to deliver what the other run has from there on:
+    of one that went on elsewhere, all is compared.
+    """
+    if goes_on(b.stream) and not goes_on(a.stream):
+        return _without_beginning(a, b) or a, b
+    if goes_on(a.stream) and not goes_on(b.stream):
+        return a, _without_beginning(b, a) or b
+    return a, b
+
+
+def _without_beginning(whole: StreamView, resumed: StreamView) -> StreamView | None:
+    """Give the rows from the restart on; None where the other run did not go on there."""
+    parts, others = dict(whole.by_rank()), dict(resumed.by_rank())
+    if not resumed.rows or parts.keys() != others.keys():
+        return None
+    kept: list[Integers] = []
+    for rank, rows in others.items():
+        one, other = whole.take(parts[rank]), resumed.take(rows)
+        position = resume_position(one, other, len(parts))
+        if position is None or not 0 < position < one.rows:
+            return None
+        wanted = one.record.values[position:][:CERTAIN]
+        if not np.array_equal(wanted, other.record.values[: len(wanted)]):
+            return None
+        kept.append(parts[rank][position:])
+    return whole.take(np.sort(np.concatenate(kept)))

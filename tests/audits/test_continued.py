@@ -1,0 +1,154 @@
+"""A run that goes on with another one is compared with the uninterrupted one from there on."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from detloader import audit, record, to_grain
+from detloader.findings import Counts, Result, Verdict
+from tests.support.results import loud_rules
+from tests.support.runs import write_run
+
+Rows = dict[str, list[Any]]
+
+
+def whole(size: int, *, ranks: int = 1, batch: int = 4, epochs: int = 2) -> Rows:
+    rows: Rows = {"epoch": [], "batch": [], "rank": [], "record": [], "content": []}
+    for epoch in range(epochs):
+        order = random.Random(epoch).sample(range(size), size)
+        for rank in range(ranks):
+            for place, number in enumerate(order[rank::ranks]):
+                rows["epoch"].append(epoch)
+                rows["batch"].append(place // batch)
+                rows["rank"].append(rank)
+                rows["record"].append(number)
+                rows["content"].append(number + 1)
+    return rows
+
+
+def after(rows: Rows, position: int) -> Rows:
+    """Leave out so many rows of each rank."""
+    seen: dict[int, int] = {}
+    kept = []
+    for row, rank in enumerate(rows["rank"]):
+        seen[rank] = seen.get(rank, 0) + 1
+        if seen[rank] > position:
+            kept.append(row)
+    return {name: [values[row] for row in kept] for name, values in rows.items()}
+
+
+def compare(folder: Path, a: Rows, b: Rows, resume: dict[str, Any], **more: Any) -> Result:
+    declared = {"shuffle": True, "seed": 1, "batch_size": 4}
+    b_declared = declared | {"parent": "0" * 64, "resume": resume} | more
+    return audit(write_run(folder / "a", a, declared), write_run(folder / "b", b, b_declared))
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize(
+    ("position", "resume"),
+    [
+        (8, {"position": 2, "unit": "batches"}),
+        (24, {"position": 1, "unit": "epochs"}),
+        (28, {"epoch": 1, "position": 1, "unit": "batches"}),
+    ],
+)
+def test_what_comes_after_the_restart_is_compared_and_the_rest_is_not(
+    ranks: int, position: int, resume: dict[str, Any], tmp_path: Path
+) -> None:
+    rows = whole(24 * ranks, ranks=ranks)
+    result = compare(tmp_path, rows, after(rows, position), resume)
+
+    assert result.verdict is Verdict.IDENTICAL
+    assert result.findings == []
+    assert result.coverage == pytest.approx(1 - position / 48)
+    assert f"goes on after the first {position * ranks} rows" in str(result.reason)
+    turned = audit(tmp_path / "b", tmp_path / "a")
+    assert (turned.verdict, turned.coverage, turned.reason) == (
+        result.verdict,
+        result.coverage,
+        result.reason,
+    )
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_other_content_after_the_restart_is_all_that_differs(first: bool, tmp_path: Path) -> None:
+    rows = whole(24)
+    rest = after(rows, 8)
+    rest["content"][10] = 7_000
+    compare(tmp_path, rows, rest, {"position": 2, "unit": "batches"})
+    result = audit(tmp_path / "a", tmp_path / "b", first=first)
+
+    assert result.verdict is Verdict.CHANGED
+    assert result.first_difference is not None
+    assert (result.first_difference.row, result.first_difference.column) == (10, "content")
+    if not first:
+        assert result.differences == Counts(content=1)
+        assert loud_rules(result) == ["content-drift"]
+
+
+def test_the_first_difference_alone_says_where_the_comparison_begins(tmp_path: Path) -> None:
+    rows = whole(24)
+    compare(tmp_path, rows, after(rows, 8), {"position": 2, "unit": "batches"})
+    result = audit(tmp_path / "a", tmp_path / "b", first=True)
+
+    assert result.verdict is Verdict.IDENTICAL
+    assert "goes on after the first 8 rows" in str(result.reason)
+
+
+def test_a_run_that_goes_on_and_ends_early_lacks_the_end_alone(tmp_path: Path) -> None:
+    rows = whole(24)
+    rest = {name: values[:-4] for name, values in after(rows, 8).items()}
+    result = compare(tmp_path, rows, rest, {"position": 2, "unit": "batches"})
+    assert result.verdict is Verdict.CHANGED
+    assert result.differences is not None
+    assert (result.differences.missing, result.differences.extra) == (4, 0)
+
+    unfinished = tmp_path / "unfinished"
+    result = compare(unfinished, rows, rest, {"position": 2, "unit": "batches"}, complete=False)
+    assert result.verdict is Verdict.IDENTICAL
+
+
+@pytest.mark.parametrize("off", [-4, 4])
+def test_a_restart_that_missed_its_place_is_a_fault_as_before(off: int, tmp_path: Path) -> None:
+    rows = whole(24)
+    result = compare(tmp_path, rows, after(rows, 8 + off), {"position": 2, "unit": "batches"})
+
+    assert result.verdict is Verdict.CHANGED
+    assert loud_rules(result) == ["resume-drift"]
+
+
+@settings(deadline=None, max_examples=40)
+@given(size=st.integers(4, 60), share=st.floats(0, 1), batch=st.integers(1, 7))
+def test_a_loader_that_is_taken_up_where_it_stopped_goes_on_with_the_whole_run(
+    size: int, share: float, batch: int
+) -> None:
+    def loader() -> Any:
+        return to_grain(range(size), seed=3, shuffle=True, batch_size=batch, num_epochs=2)
+
+    batches = -(-size * 2 // batch)
+    before = min(max(int(share * batches), 1), batches - 1)
+    with tempfile.TemporaryDirectory() as folder:
+        a, cut, b = (Path(folder, name) for name in ("whole", "cut", "resumed"))
+        with record(loader(), a) as recorded:
+            assert len([*recorded]) == batches
+        with record(loader(), cut) as recorded:
+            iterator = iter(recorded)
+            for _ in range(before):
+                next(iterator)
+            state = iterator.get_state()
+        declared = {"resume": {"position": before, "unit": "batches"}}
+        with record(loader(), b, parent=cut, declared=declared) as recorded:
+            iterator = iter(recorded)
+            iterator.set_state(state)
+            assert len([*iterator]) == batches - before
+        result = audit(a, b)
+
+    assert result.verdict is Verdict.IDENTICAL
+    assert result.findings == []
