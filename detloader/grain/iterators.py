@@ -104,6 +104,8 @@ class SteadyIterator(PassingIterator):
         super().__init__(parent)
         self._failure: Exception | None = None
         self._traceback: TracebackType | None = None
+        # Made now: Grain closes what is left when the interpreter ends and names are gone.
+        self._closed = UsageError("this iterator was closed: begin another one with iter()")
 
     def __next__(self) -> Any:
         if self._failure is not None:
@@ -125,8 +127,7 @@ class SteadyIterator(PassingIterator):
     def close(self) -> None:
         """Release what is read; every further `next` says that."""
         super().close()
-        self._failure = UsageError("this iterator was closed: begin another one with iter()")
-        self._traceback = None
+        self._failure, self._traceback = self._closed, None
 
 
 def make_flag_readable() -> None:
