@@ -21,6 +21,7 @@ __all__ = [
     "first_rows",
     "lacking",
     "overlap",
+    "places",
     "repeated",
     "slices",
     "span",
@@ -122,6 +123,28 @@ def lacking(pool: Integers, values: Integers) -> Integers:
         some = values[rows]
         left[some[(some >= low) & (some < low + len(left))] - low] = False
     return np.flatnonzero(left) + low
+
+
+def places(pool: Integers, values: Integers) -> Integers:
+    """Give the place of each value in a pool of distinct ones; -1 where it is not there."""
+    found = np.full(len(values), -1)
+    low, high = (int(pool.min()), int(pool.max())) if len(pool) else (0, -1)
+    if _is_close(low, high, len(pool) + len(values)):
+        place = np.full(high - low + 1, -1)
+        for rows in slices(len(pool)):
+            place[pool[rows] - low] = np.arange(rows.start, rows.stop)
+        for rows in slices(len(values)):
+            some = values[rows]
+            inside = (some >= low) & (some <= high)
+            found[rows][inside] = place[some[inside] - low]
+        return found
+    order = np.argsort(pool)
+    near = np.searchsorted(pool, values, sorter=order)
+    near[near == len(pool)] = 0
+    nearest = order[near]
+    there = pool[nearest] == values
+    found[there] = nearest[there]
+    return found
 
 
 def ascends(values: Integers) -> bool:

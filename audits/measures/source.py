@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.integers import are_distinct, places
 from detloader.audits.rule import CannotTell
 
 if TYPE_CHECKING:
@@ -150,14 +151,9 @@ def baseline_order(view: StreamView) -> Source | None:
 
 def _by_order(view: StreamView, codes: Integers, rows: Integers | slice) -> Source | None:
     """Place rows by an order of record codes; None where one comes twice."""
-    values, firsts = np.unique(codes, return_index=True)
-    if len(values) < len(codes):
+    if not are_distinct(codes):
         return None
-    records = view.record.values[rows]
-    place = np.searchsorted(values, records)
-    place[place == len(values)] = 0
-    positions = np.where(values[place] == records, firsts[place], -1)
-    return Source(len(codes), positions.astype(np.int64), codes)
+    return Source(len(codes), places(codes, view.record.values[rows]), codes)
 
 
 def is_source_order_of_baseline(view: StreamView, source: Source) -> bool:

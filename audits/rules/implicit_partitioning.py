@@ -112,7 +112,7 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
             continue
         if found is not None:
             return [_fault(view, *found, known)]
-    found = _find_dropped(rows, baseline_order(rows))
+    found = _find_dropped(rows)
     if found is not None:
         return [_fault(view, *found, known)]
     if missing:
@@ -128,16 +128,26 @@ def _find(view: StreamView, source: Source | None) -> tuple[Source, Passes, Part
     return None if parts is None else (source, passes, parts)
 
 
-def _find_dropped(view: StreamView, source: Source | None) -> tuple[Source, Passes, Parts] | None:
+def _find_dropped(view: StreamView) -> tuple[Source, Passes, Parts] | None:
     """Find parts of the baseline's order, whatever it is, that were merged without the rest."""
+    if not _is_shorter(view):
+        return None
     try:
-        found = _find(view, source)
+        found = _find(view, baseline_order(view))
     except CannotTell:
         return None
     if found is None:
         return None
     _, passes, parts = found
     return found if parts.kind == "merge" and passes.tail else None
+
+
+def _is_shorter(view: StreamView) -> bool:
+    """Tell whether the first epoch has fewer rows than the baseline's."""
+    if view.baseline is None or not (view.epochs and view.baseline.epochs):
+        return False
+    own, its = (next(iter(each.epochs.values())) for each in (view, view.baseline))
+    return len(view.epoch[own]) < len(view.baseline.epoch[its])
 
 
 def _workers(view: StreamView) -> int | None:
