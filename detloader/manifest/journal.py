@@ -1,9 +1,9 @@
 """Rows that no sealed part holds yet: an append-only Arrow IPC stream.
 
 Each batch reaches the operating system before `append` returns, so a killed process
-loses none of them. The stream's schema says at which row of the rank it begins: a
-process that dies between sealing a part and starting the next journal leaves rows in
-both, and the reader then takes each once.
+loses none of them. The stream's schema says at which row of the rank it begins, and which
+parts before it no header lists: a process that dies between sealing a part and starting the
+next journal leaves rows in both, and the reader then takes each once.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import pyarrow as pa
 
 from detloader.manifest.digests import column_type
 from detloader.manifest.flatbuffers import is_compressed
+from detloader.manifest.layout import sync
+from detloader.manifest.unlisted import Unlisted, decode_unlisted, encode_unlisted
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["Journal", "read_journal"]
+__all__ = ["Journal", "Journaled", "read_journal"]
 
 _FIRST_ROW = b"first_row"
 
@@ -30,15 +32,28 @@ _FIRST_ROW = b"first_row"
 class Journal:
     """The journal of a rank that is being recorded."""
 
-    def __init__(self, path: Path, schema: pa.Schema, first_row: int) -> None:
-        """Replace the journal at `path` by an empty one that begins at `first_row`."""
-        marked = schema.with_metadata({_FIRST_ROW: str(first_row).encode()})
+    def __init__(
+        self, path: Path, schema: pa.Schema, first_row: int, unlisted: Unlisted | None = None
+    ) -> None:
+        """Replace the journal at `path` by an empty one that begins at `first_row`.
+
+        The parts that it lists are listed even after a power cut.
+        """
+        carried = {} if unlisted is None else encode_unlisted(unlisted)
+        marked = schema.with_metadata({_FIRST_ROW: str(first_row).encode(), **carried})
         beginning = path.with_name(f"{path.name}.tmp")
         self._path = path
         try:
             self._file = pa.OSFile(str(beginning), mode="wb")
             self._stream = pa.ipc.new_stream(self._file, marked)
+            # Arrow writes the schema, which lists the parts, with the first batch.
+            self._stream.write_batch(pa.RecordBatch.from_pylist([], schema=marked))
+            self._file.flush()
+            if unlisted is not None:
+                sync(beginning)
             beginning.replace(path)
+            if unlisted is not None:
+                sync(path.parent)
         except BaseException:
             beginning.unlink(missing_ok=True)
             raise
@@ -78,22 +93,39 @@ class Journal:
         self.close()
 
 
-def read_journal(data: bytes) -> tuple[int, pa.Table] | None:
-    """Return the first row's number and the whole batches of a journal, even of a torn one.
+class Journaled(NamedTuple):
+    """What a journal has.
 
-    None where it was torn before its schema was whole.
+    Attributes:
+        first_row: row of the rank at which it begins.
+        rows: its whole batches.
+        unlisted: the parts before it that no header lists.
+    """
+
+    first_row: int
+    rows: pa.Table
+    unlisted: Unlisted | None
+
+
+def read_journal(data: bytes, where: str = "a journal") -> Journaled | None:
+    """Return what a journal has, even a torn one; None where it was torn before its schema.
+
+    Raises:
+        DamageError: its list of parts is not what was written.
     """
     messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(data))
     try:
         marked = pa.ipc.read_schema(messages.read_next_message())
         schema = marked.remove_metadata()
-        first_row = int((marked.metadata or {})[_FIRST_ROW])
+        carried = marked.metadata or {}
+        first_row = int(carried[_FIRST_ROW])
         _ = schema.names  # which names that are no text would fail at
     except (pa.ArrowException, OSError, KeyError, ValueError, StopIteration):
         return None
     if any(column_type(field.type) is None for field in schema):
         return None
-    return first_row, pa.Table.from_batches(_whole_batches(messages, schema), schema)
+    rows = pa.Table.from_batches(_whole_batches(messages, schema), schema)
+    return Journaled(first_row, rows, decode_unlisted(carried, where))
 
 
 def _whole_batches(messages: pa.MessageReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

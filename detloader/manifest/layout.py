@@ -19,6 +19,7 @@ __all__ = [
     "part_path",
     "rank_name",
     "rank_place",
+    "sync",
     "whole_address",
     "write_atomically",
 ]
@@ -89,13 +90,14 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(path.parent)
+    sync(path.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync(path: Path) -> None:
+    """See to it that what a file or a folder holds survives a power cut."""
     if sys.platform == "win32":
         return  # which opens no folder, and keeps its names in a log of its own
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

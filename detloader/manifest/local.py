@@ -11,7 +11,7 @@ import functools
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from detloader.errors import DamageError
 from detloader.manifest.layout import JOURNAL, ORDER, write_atomically
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from detloader.manifest.claim import Claim
-    from detloader.manifest.journal import Journal
+    from detloader.manifest.journal import Journal, Journaled
+    from detloader.manifest.unlisted import Unlisted
 
 __all__ = ["LocalFolder"]
 
@@ -32,10 +33,12 @@ class LocalFolder:
     Attributes:
         path: the folder.
         proved: files whose bytes were proved since it was opened.
+        most_unlisted: sealed parts that a journal lists before the header has to.
     """
 
     path: Path
     proved: set[str] = field(default_factory=set, compare=False, repr=False)
+    most_unlisted: ClassVar[int] = 64
 
     def __str__(self) -> str:
         return str(self.path)
@@ -101,21 +104,23 @@ class LocalFolder:
         write_atomically(self.path / name, data)
 
     @functools.cached_property
-    def journal(self) -> tuple[int, pa.Table] | None:
-        """First row and rows of the journal, as it was when it was first asked for."""
+    def journal(self) -> Journaled | None:
+        """What the journal had when it was first asked for."""
         from detloader.manifest.journal import read_journal
         from detloader.manifest.unpacking import MOST_BYTES
 
         try:
-            return read_journal(self.read(JOURNAL, MOST_BYTES))
+            return read_journal(self.read(JOURNAL, MOST_BYTES), f"{self}/{JOURNAL}")
         except FileNotFoundError:
             return None
 
-    def begin_journal(self, schema: pa.Schema, first_row: int) -> Journal:
+    def begin_journal(
+        self, schema: pa.Schema, first_row: int, unlisted: Unlisted | None
+    ) -> Journal:
         """Replace the journal by an empty one."""
         from detloader.manifest.journal import Journal
 
-        return Journal(self.file(JOURNAL), schema, first_row)
+        return Journal(self.file(JOURNAL), schema, first_row, unlisted)
 
     def drop_journal(self) -> None:
         """Remove the journal, whose rows are sealed."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from detloader.errors import DamageError, RunError
 from detloader.manifest.canonical import MOST_BYTES, decode_header
 from detloader.manifest.consistency import check_consistency
-from detloader.manifest.layout import HEADER, PART_PATH, rank_name
+from detloader.manifest.layout import HEADER, JOURNAL, PART_PATH, rank_name
+from detloader.manifest.unlisted import with_unlisted
 
 if TYPE_CHECKING:
     from detloader.manifest.folders import Folder
@@ -19,6 +20,8 @@ __all__ = ["open_rank"]
 
 def open_rank(folder: Folder) -> tuple[Header, Folder]:
     """Read the header of a rank, and the journal where it is open: they fit to each other.
+
+    The header that is given lists every sealed part.
 
     Raises:
         DamageError: header, sizes or names of files show that the rank was damaged.
@@ -31,6 +34,8 @@ def open_rank(folder: Folder) -> tuple[Header, Folder]:
         if header.state == "complete" or (folder.journal, _header_bytes(folder))[1] == data:
             break
         folder = folder.anew()
+    if header.state == "open" and folder.journal and folder.journal.unlisted:
+        header = with_unlisted(header, folder.journal.unlisted, folder.journal.first_row)
     _check_place(folder, header)
     _check_files(folder, header)
     check_consistency(header, f"{folder}/{HEADER}")
@@ -65,9 +70,22 @@ def _check_files(folder: Folder, header: Header) -> None:
         _check_file(folder, sizes, entry)
     if header.state == "open":
         # A part that was being sealed, its journal and the lock belong to an open run.
+        _check_unlisted(folder, header, sizes)
         return
     for name in sizes.keys() - {HEADER, *(entry.path for entry in header.files)}:
         message = f"{folder}/{name} is no part of the run, whose manifest does not list it: move it"
+        raise DamageError(message)
+
+
+def _check_unlisted(folder: Folder, header: Header, sizes: Mapping[str, int]) -> None:
+    """Make sure that of sealed parts no more is unknown than the one that was being sealed."""
+    unknown = {name for name in sizes if PART_PATH.fullmatch(name)}
+    unknown -= {entry.path for entry in header.files}
+    if len(unknown) > 1 and folder.journal is None:
+        message = (
+            f"{folder} is damaged: it has {len(unknown)} parts that nothing lists, and no "
+            f"{JOURNAL} that can be read; restore it from a copy"
+        )
         raise DamageError(message)
 
 

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from detloader.errors import DamageError, RunError, RunExistsError
 from detloader.extras import require
@@ -23,6 +23,9 @@ from detloader.manifest.layout import HEADER, JOURNAL, ORDER
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from detloader.manifest.journal import Journaled
+    from detloader.manifest.unlisted import Unlisted
 
 __all__ = ["NoJournal", "RemoteFolder", "find_remote_ranks", "upload"]
 
@@ -37,6 +40,7 @@ class RemoteFolder:
         name: name of the rank's folder.
         proved: files whose bytes were proved since it was opened.
         listed: bytes of each file where they were listed already.
+        most_unlisted: there is no journal to list sealed parts that the header does not.
     """
 
     run: str
@@ -44,6 +48,7 @@ class RemoteFolder:
     name: str
     proved: set[str] = field(default_factory=set, compare=False, repr=False)
     listed: Mapping[str, int] | None = field(default=None, compare=False, repr=False)
+    most_unlisted: ClassVar[int] = 0
 
     def __str__(self) -> str:
         return f"{self.run.rstrip('/')}/{self.stream}/{self.name}"
@@ -87,12 +92,14 @@ class RemoteFolder:
         return copy
 
     @functools.cached_property
-    def journal(self) -> tuple[int, pa.Table] | None:
-        """First row and rows of the journal of a run that was copied here; else there is none."""
+    def journal(self) -> Journaled | None:
+        """What the journal of a run that was copied here has; else there is none."""
         from detloader.manifest.journal import read_journal
         from detloader.manifest.unpacking import MOST_BYTES
 
-        return read_journal(self.read(JOURNAL, MOST_BYTES)) if JOURNAL in self.sizes() else None
+        if JOURNAL not in self.sizes():
+            return None
+        return read_journal(self.read(JOURNAL, MOST_BYTES), f"{self}/{JOURNAL}")
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file; it is there whole, or not at all."""
@@ -123,7 +130,12 @@ class RemoteFolder:
             self.remove()
             raise
 
-    def begin_journal(self, schema: pa.Schema, first_row: int) -> NoJournal:  # noqa: ARG002
+    def begin_journal(
+        self,
+        schema: pa.Schema,  # noqa: ARG002
+        first_row: int,  # noqa: ARG002
+        unlisted: Unlisted | None,  # noqa: ARG002
+    ) -> NoJournal:
         """Return a journal that keeps nothing."""
         return NoJournal()
 

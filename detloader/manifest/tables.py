@@ -40,7 +40,7 @@ def unsealed_rows(rank: Rank) -> pa.Table:
     found = rank.folder.journal
     if found is None:
         return pa.table({})
-    first_row, rows = found
+    first_row, rows, _ = found
     sealed = rank.header.seen.rows
     if first_row > sealed:
         message = (

@@ -1,8 +1,8 @@
 """One rank of a run, being recorded.
 
-Rows go to the journal at once. When a part's worth has come together they are digested,
-written as a sealed part, listed in the header, and a new journal is begun: in that
-order, so that a process may die between any two steps, or a step may fail, and no row is
+Rows go to the journal at once. When a part's worth has come together they are digested and
+written as a sealed part, and a new journal is begun, which lists it unless the header does: in
+that order, so that a process may die between any two steps, or a step may fail, and no row is
 lost or doubled.
 """
 
@@ -25,6 +25,7 @@ from detloader.manifest.layout import HEADER, part_path
 from detloader.manifest.parts import part_bytes
 from detloader.manifest.run_id import choose_run_id
 from detloader.manifest.schema import (
+    BLOCK_ROWS,
     PART_ROWS,
     RESERVED,
     ColumnType,
@@ -38,6 +39,7 @@ from detloader.manifest.schema import (
     allowed_types,
     is_stored,
 )
+from detloader.manifest.unlisted import Blocks, Unlisted
 from detloader.manifest.unpacking import MOST_BYTES
 
 if TYPE_CHECKING:
@@ -146,6 +148,7 @@ class RankWriter:
         self._pending_bytes = 0
         self._sealed_rows = 0
         self._files: list[FileEntry] = []
+        self._listed_rows = self._listed_files = 0
         self._closed = False
         self._begin(run_id)
 
@@ -172,6 +175,8 @@ class RankWriter:
         while len(rows):
             if self.rows - self._sealed_rows == PART_ROWS:
                 self._seal_part()
+                if self._sealed_rows - self._listed_rows > PART_ROWS * self.folder.most_unlisted:
+                    self._list_parts(self._sealed_header([], 0))
                 self._begin_journal()
             room = PART_ROWS - (self.rows - self._sealed_rows)
             self._take(rows.slice(0, room))
@@ -198,6 +203,8 @@ class RankWriter:
             return
         if self.rows > self._sealed_rows:
             self._seal_part()
+        if self._sealed_rows > self._listed_rows:
+            self._list_parts(self._sealed_header([], 0))
         header = self._sealed_header(list(seeds), lost)
         if skipped is not None:
             seen = msgspec.structs.replace(header.seen, skipped=skipped)
@@ -216,7 +223,7 @@ class RankWriter:
 
     def note_loss(self, lost: int) -> None:
         """Let the header say, while the run is open, how many rows could not be recorded."""
-        self._write_header(self._sealed_header([], lost))
+        self._list_parts(self._sealed_header([], lost))
 
     def discard(self) -> None:
         """Remove all that was written, and the folders that were made for it."""
@@ -280,7 +287,6 @@ class RankWriter:
             blocks.extend(digests[name])
         self._sealed_rows += len(rows)
         self._pending, self._pending_bytes = [], 0
-        self._write_header(self._sealed_header([], 0))
 
     def _write_part(self, rows: pa.Table) -> FileEntry:
         path = part_path(len(self._files))
@@ -294,21 +300,44 @@ class RankWriter:
 
     def _begin_journal(self) -> None:
         previous = self._journal
-        self._journal = self.folder.begin_journal(self._arrow_schema(), self._sealed_rows)
+        self._journal = self.folder.begin_journal(
+            self._arrow_schema(), self._sealed_rows, self._unlisted()
+        )
         if previous is not None:
             previous.close()
+
+    def _unlisted(self) -> Unlisted | None:
+        """Return the sealed parts that the header does not list; None where it lists all."""
+        if self._sealed_rows == self._listed_rows:
+            return None
+        first = self._listed_rows // BLOCK_ROWS
+        return Unlisted(
+            first_row=self._listed_rows,
+            files=self._files[self._listed_files :],
+            columns=[
+                Blocks(name, self._types[name], blocks[first:])
+                for name, blocks in self._blocks.items()
+            ],
+            epochs=self._epochs_seen(),
+        )
+
+    def _epochs_seen(self) -> int:
+        # Without such a column all rows are of epoch 0.
+        return len(self._epochs) if "epoch" in self._types else int(self._sealed_rows > 0)
 
     def _sealed_header(self, seeds: list[int], lost: int) -> Header:
         columns = [
             make_column(name, self._types[name], list(blocks))
             for name, blocks in self._blocks.items()
         ]
-        # Without such a column all rows are of epoch 0.
-        epochs = len(self._epochs) if "epoch" in self._types else int(self._sealed_rows > 0)
-        seen = Seen(rows=self._sealed_rows, epochs=epochs, seeds=seeds, lost=lost)
+        seen = Seen(rows=self._sealed_rows, epochs=self._epochs_seen(), seeds=seeds, lost=lost)
         return msgspec.structs.replace(
             self._header, columns=columns, files=list(self._files), seen=seen
         )
+
+    def _list_parts(self, header: Header) -> None:
+        self._write_header(header)
+        self._listed_rows, self._listed_files = header.seen.rows, len(header.files)
 
     def _write_header(self, header: Header) -> None:
         self.folder.write(HEADER, encode_header(header))

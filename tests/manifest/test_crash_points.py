@@ -11,7 +11,9 @@ import pytest
 
 from detloader import open_run
 from detloader.errors import DamageError, RunExistsError
+from detloader.manifest.canonical import decode_header
 from detloader.manifest.journal import Journal, read_journal
+from detloader.manifest.local import LocalFolder
 from detloader.manifest.verify import verify_run
 from detloader.manifest.writer import PART_ROWS
 from tests.support.tables import rank_writer
@@ -84,18 +86,10 @@ def test_no_row_is_lost_or_doubled_between_the_steps_of_sealing(tmp_path: Path) 
     part_written = tmp_path / "part-written"
     shutil.copytree(before, part_written)
     shutil.copytree(after / RANK / "order", part_written / RANK / "order")
-    header_written = tmp_path / "header-written"
-    shutil.copytree(part_written, header_written)
-    shutil.copy(after / RANK / "manifest.json", header_written / RANK)
-    journal_begun = tmp_path / "journal-begun"
-    shutil.copytree(header_written, journal_begun)
-    (journal_begun / RANK / "journal.arrows").write_bytes(b"")
 
     for state, count in {
         before: PART_ROWS,
         part_written: PART_ROWS,
-        header_written: PART_ROWS,
-        journal_begun: PART_ROWS,
         after: PART_ROWS + 5,
         run: PART_ROWS + 5,
     }.items():
@@ -103,6 +97,59 @@ def test_no_row_is_lost_or_doubled_between_the_steps_of_sealing(tmp_path: Path) 
         assert found.rows == count
         assert found.streams["main"].ranks[0].table().equals(rows.slice(0, count))
         assert found.complete == (state == run)
+
+
+def test_parts_are_listed_by_the_journal_and_from_time_to_time_by_the_header(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LocalFolder, "most_unlisted", 2)
+    run = tmp_path / "run"
+    order = np.random.default_rng(0).permutation(PART_ROWS * 5 + 5)
+    rows = pa.table({"record": order, "epoch": np.arange(len(order)) // PART_ROWS})
+    writer = rank_writer(run)
+    listed, earlier = [], None
+    for part in range(6):
+        writer.append(rows.slice(part * PART_ROWS, PART_ROWS))
+        state = tmp_path / f"after-{part}"
+        shutil.copytree(run, state)
+        header = (state / RANK / "manifest.json").read_bytes()
+        listed.append(len(decode_header(header, "header").files))
+        found = verify_run(state)
+        assert found.rows == min((part + 1) * PART_ROWS, len(rows))
+        assert found.streams["main"].ranks[0].table().equals(rows.slice(0, found.rows))
+        assert found.streams["main"].ranks[0].header.seen.epochs == part
+        if earlier is not None:
+            # A header that is newer than the journal: the process died in between.
+            mixed = tmp_path / f"mixed-{part}"
+            shutil.copytree(state, mixed)
+            shutil.copy(earlier / RANK / "journal.arrows", mixed / RANK)
+            assert open_run(mixed).rows in {part * PART_ROWS, part * PART_ROWS + 5}
+        earlier = state
+    assert listed == [0, 0, 0, 3, 3, 3]
+    (state / RANK / "journal.arrows").unlink()
+    with pytest.raises(DamageError, match=r"2 parts that nothing lists"):
+        open_run(state)
+    writer.close()
+    assert verify_run(run).streams["main"].ranks[0].table().equals(rows)
+
+
+def test_every_bit_of_a_list_of_parts_is_proved(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    writer = rank_writer(run)
+    writer.append(pa.table({"record": np.arange(PART_ROWS + 1)}))
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    writer.discard()
+    path = copy / RANK / "journal.arrows"
+    whole = path.read_bytes()
+    start = whole.index(b'{"first_row"')
+    end = whole.index(b"}]", start)
+    for at in range(start * 8, end * 8, 3):
+        flipped = bytearray(whole)
+        flipped[at // 8] ^= 1 << at % 8
+        path.write_bytes(flipped)
+        with pytest.raises(DamageError, match="list of parts"):
+            open_run(copy)
 
 
 def test_no_row_is_lost_between_the_steps_of_closing(tmp_path: Path) -> None:
