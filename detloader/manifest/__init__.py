@@ -14,7 +14,9 @@ environment   what the process runs on
 layout        names of files and folders
 folders       a rank's folder: local, on this machine, or remote, in a store
 claim         a rank's folder, taken for one writer
+beside        files of a run that belong to no rank
 journal       rows that no sealed part holds yet; flatbuffers looks into its messages
+unlisted      sealed parts that the journal lists, and the header does not yet
 parts         sealed rows, in Parquet; unpacking looks through one first, by means of thrift
 writer        one rank being recorded
 opening       headers of a run

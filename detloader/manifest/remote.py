@@ -27,7 +27,14 @@ if TYPE_CHECKING:
     from detloader.manifest.journal import Journaled
     from detloader.manifest.unlisted import Unlisted
 
-__all__ = ["NoJournal", "RemoteFolder", "find_remote_ranks", "upload"]
+__all__ = [
+    "NoJournal",
+    "RemoteFolder",
+    "find_remote_ranks",
+    "read_object",
+    "upload",
+    "write_object",
+]
 
 
 @dataclass(frozen=True)
@@ -103,12 +110,7 @@ class RemoteFolder:
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file; it is there whole, or not at all."""
-        try:
-            with _asking(self) as (store, path):
-                store.pipe_file(f"{path}/{name}", data)
-        except FileNotFoundError as error:
-            message = f"{self} cannot be written: {error}; check the address"
-            raise RunError(message) from error
+        write_object(f"{self}/{name}", data)
 
     @contextlib.contextmanager
     def beginning(self) -> Iterator[None]:
@@ -177,6 +179,40 @@ def find_remote_ranks(run: str) -> Iterator[RemoteFolder]:
             ranks.setdefault((stream, rank), {})[rest[0]] = size
     for (stream, rank), listed in sorted(ranks.items()):
         yield RemoteFolder(run, stream, rank, listed=listed)
+
+
+def read_object(address: str, most: int) -> bytes | None:
+    """Return the bytes of an object; None where there is none.
+
+    Raises:
+        DamageError: they are more than so many.
+        RunError: the store cannot be read.
+    """
+    with _asking(address) as (store, path):
+        store.invalidate_cache()
+        try:
+            size = store.size(path)
+        except FileNotFoundError:
+            return None
+        if size > most:
+            message = f"{address} is damaged: it has {size:,} bytes, more than any run's"
+            raise DamageError(message)
+        data: bytes = store.cat_file(path)
+    return data
+
+
+def write_object(address: str, data: bytes) -> None:
+    """Write an object; it is there whole, or as it was.
+
+    Raises:
+        RunError: the store cannot be written.
+    """
+    try:
+        with _asking(address) as (store, path):
+            store.pipe_file(path, data)
+    except FileNotFoundError as error:
+        message = f"{address} cannot be written: {error}; check the address"
+        raise RunError(message) from error
 
 
 def upload(folder: Path, run: str) -> None:

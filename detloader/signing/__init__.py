@@ -11,10 +11,9 @@ never touched after sealing. docs/signing.md says how to check one without detlo
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from detloader.errors import DamageError, RunError, UsageError
-from detloader.manifest.layout import is_remote, write_atomically
+from detloader.manifest.beside import read_beside, write_beside
 from detloader.manifest.reader import Run
 from detloader.signing.envelope import Envelope
 from detloader.signing.keys import load_private_key, load_public_key
@@ -24,8 +23,6 @@ __all__ = ["SIGNATURE", "sign_run", "verify_signature"]
 
 SIGNATURE = "signature.json"
 """Name of the file with the signatures of a run."""
-
-_MOST_BYTES = 2**26
 
 
 def sign_run(run: Run, key: str | os.PathLike[str]) -> str:
@@ -39,22 +36,19 @@ def sign_run(run: Run, key: str | os.PathLike[str]) -> str:
         The ID of the key: the SHA-256, in hex, of its public part.
 
     Raises:
-        RunError: the run is still open, remote, or its folder cannot be written.
+        RunError: the run is still open, or its folder cannot be written.
         UsageError: the key cannot be used, or another run's signature is in the way.
         MissingExtraError: the package for keys is not installed.
     """
     if run.fingerprint is None:
         raise RunError(f"{run.path} is not sealed: sign it when the recording has ended")
     private = load_private_key(key)
-    path = _signature_of(run)
     payload = payload_of(run)
-    envelope = _read(path) if path.exists() else Envelope.of(payload)
+    envelope = _read(run) or Envelope.of(payload)
     if envelope.payload_bytes != payload:
-        raise UsageError(f"{path} signs another run, or this one before it changed: remove it")
-    try:
-        write_atomically(path, envelope.signed(private).encode())
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}") from error
+        where = _where(run)
+        raise UsageError(f"{where} signs another run, or this one before it changed: remove it")
+    write_beside(run.path, SIGNATURE, envelope.signed(private).encode())
     return private.key_id
 
 
@@ -69,20 +63,22 @@ def verify_signature(run: Run, key: str | os.PathLike[str]) -> str:
         The ID of the key.
 
     Raises:
-        RunError: the run is not signed, not by that key, or remote.
+        RunError: the run is not signed, or not by that key.
         DamageError: the signature is none, or what it signs is not this run.
         UsageError: the key cannot be used.
         MissingExtraError: the package for keys is not installed.
     """
     public = load_public_key(key)
-    path = _signature_of(run)
-    if not path.exists():
+    envelope = _read(run)
+    if envelope is None:
         raise RunError(f"{run.path} is not signed: detloader sign {run.path} --key PRIVATE")
-    envelope = _read(path)
     if not envelope.is_signed_by(public):
+        where = _where(run)
         if public.key_id in envelope.key_ids:
-            raise DamageError(f"{path} is damaged: its signature does not fit to what it signs")
-        raise RunError(f"{path} has no signature by the key {key}: ask for the signer's public key")
+            raise DamageError(f"{where} is damaged: its signature does not fit to what it signs")
+        raise RunError(
+            f"{where} has no signature by the key {key}: ask for the signer's public key"
+        )
     if envelope.payload_bytes != payload_of(run):
         raise DamageError(
             f"{run.path} is not the run that was signed: it was changed, or {SIGNATURE} is that "
@@ -91,18 +87,10 @@ def verify_signature(run: Run, key: str | os.PathLike[str]) -> str:
     return public.key_id
 
 
-def _signature_of(run: Run) -> Path:
-    if is_remote(run.path):
-        raise RunError(f"{run.path} is in a remote store: sign, or verify, a copy of it here")
-    return Path(run.path) / SIGNATURE
+def _read(run: Run) -> Envelope | None:
+    data = read_beside(run.path, SIGNATURE)
+    return None if data is None else Envelope.decode(data, _where(run))
 
 
-def _read(path: Path) -> Envelope:
-    try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise RunError(f"{path} cannot be read: {error.strerror}") from error
-    if len(data) > _MOST_BYTES:
-        raise DamageError(f"{path} is damaged: it has more bytes than any signature")
-    return Envelope.decode(data, str(path))
+def _where(run: Run) -> str:
+    return f"{run.path.rstrip('/')}/{SIGNATURE}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import json
 import shutil
 from collections.abc import Callable
@@ -174,12 +173,3 @@ def test_what_is_no_key_is_refused(
 def test_a_public_key_signs_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no Ed25519 private key"):
         sign_run(open_run(make(tmp_path / "run")), OURS[1])
-
-
-def test_a_run_in_a_remote_store_is_to_be_copied_first(signed: tuple[Path, Path]) -> None:
-    run = dataclasses.replace(open_run(signed[0]), path="memory://runs/a")
-
-    with pytest.raises(RunError, match="a copy of it here"):
-        sign_run(run, OURS[0])
-    with pytest.raises(RunError, match="a copy of it here"):
-        verify_signature(run, OURS[1])

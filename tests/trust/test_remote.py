@@ -20,13 +20,16 @@ from detloader import audit, check, open_run, record
 from detloader.errors import DamageError, RunError, RunExistsError, RunNotFoundError
 from detloader.findings import Verdict
 from detloader.importers import import_log
+from detloader.manifest.beside import write_beside
 from detloader.manifest.schema import Level
 from detloader.manifest.verify import verify_run
 from detloader.manifest.writer import PART_ROWS
+from detloader.signing import SIGNATURE, sign_run, verify_signature
 from tests.support.stores import s3_server
 from tests.support.tables import rank_writer, write_rows
 
 ROOT = Path(__file__).parents[2]
+KEYS = ROOT / "tests" / "fixtures" / "keys"
 PART = "main/rank-00000/order/part-000000.parquet"
 
 
@@ -84,6 +87,26 @@ def test_a_long_run_has_its_parts_there_before_it_ends(store: str) -> None:
     assert cut.streams["main"].table(["record"])["record"].to_pylist() == list(range(PART_ROWS))
     writer.close()
     assert verify_run(store).rows == PART_ROWS + 5
+
+
+def test_a_signature_lies_beside_a_run_wherever_it_is(store: str, tmp_path: Path) -> None:
+    run, other = recorded(range(9), f"{store}/a"), recorded(range(8), f"{store}/b")
+    with pytest.raises(RunError, match="is not signed"):
+        verify_signature(verify_run(run), KEYS / "openssl.pub")
+    signers = [sign_run(verify_run(run), KEYS / f"{kind}.key") for kind in ("openssl", "ssh")]
+
+    for kind, signer in zip(("openssl", "ssh"), signers, strict=True):
+        assert verify_signature(verify_run(run), KEYS / f"{kind}.pub") == signer
+    assert audit(run, recorded(range(9), tmp_path / "a"), verify=True).verdict is Verdict.IDENTICAL
+    files = fsspec.filesystem(store.partition(":")[0])
+    files.copy(f"{run}/{SIGNATURE}", f"{other}/{SIGNATURE}")
+    with pytest.raises(DamageError, match="is not the run that was signed"):
+        verify_signature(verify_run(other), KEYS / "openssl.pub")
+
+
+def test_a_store_that_takes_no_signature_is_one_line(server: dict[str, str]) -> None:
+    with pytest.raises(RunError, match="cannot be written: The specified bucket does not exist"):
+        write_beside("s3://no-such-bucket/run", SIGNATURE, b"")
 
 
 def test_what_is_there_is_not_written_over(store: str) -> None:
@@ -243,9 +266,8 @@ def test_a_store_that_does_not_answer_costs_rows_and_not_the_training(tmp_path: 
         cwd=ROOT,
     )  # fmt: skip
     assert json.loads(told.stdout)
-    assert (
-        "stays open, it could not be sealed: s3://runs/a/main/rank-00000 cannot be" in told.stderr
-    )
+    assert "stays open, it could not be sealed: s3://runs/a/main/rank-00000/order" in told.stderr
+    assert "cannot be reached" in told.stderr
 
 
 def test_runs_on_a_disk_need_no_library_for_stores(tmp_path: Path) -> None:
