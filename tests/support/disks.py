@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from detloader import record, to_grain
+from detloader import record, to_grain, to_tf_dataset, to_torch_loader
 from detloader.errors import RunError
 from tests.support.plain_loaders import IN_PROCESS
 
@@ -122,7 +122,22 @@ def raising(folder: str) -> dict[str, str]:
     """Iterate each kind of loader until the recorder says that the disk is full."""
     made = {make.__name__: make(Path(folder)) for make in IN_PROCESS}
     made["to_grain"] = to_grain([1.0, 2.0], num_epochs=None)
+    made |= frameworks()
     return {name: told(loader, f"{folder}/{name}") for name, loader in made.items()}
+
+
+def frameworks() -> dict[str, Any]:
+    import tensorflow as tf
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+
+    tensors = TensorDataset(torch.arange(6))
+    return {
+        "torch": DataLoader(tensors, batch_size=2),
+        "tf_data": tf.data.Dataset.range(6).batch(2),
+        "to_torch_loader": to_torch_loader(to_grain([1.0, 2.0])),
+        "to_tf_dataset": to_tf_dataset(to_grain([1.0, 2.0]), tf.TensorSpec((), tf.float64)),
+    }
 
 
 def told(loader: Any, run: str) -> str:
@@ -133,11 +148,12 @@ def told(loader: Any, run: str) -> str:
         for _ in itertools.count():
             for _ in twin:
                 time.sleep(0.01)
-    except RunError as error:
+    except Exception as error:  # noqa: BLE001  # TensorFlow has errors of its own
         return str(error)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-        twin.close(broken_off=True)
+        with contextlib.suppress(RunError):
+            twin.close()
     return "nothing was raised"
 
 

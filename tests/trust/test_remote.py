@@ -128,6 +128,33 @@ def test_a_program_that_just_ends_has_sealed_its_run(
     assert open_run(run).complete
 
 
+def test_a_program_is_recorded_into_a_store(server: dict[str, str], tmp_path: Path) -> None:
+    run = f"s3://runs/{uuid.uuid4().hex}"
+    (tmp_path / "train.py").write_text(
+        "import torch\n"
+        "from torch.utils.data import DataLoader, TensorDataset\n"
+        "data = DataLoader(TensorDataset(torch.arange(10)), batch_size=4, num_workers=1)\n"
+        "print(sum(len(x) for (x,) in data))\n"
+    )
+    command = [sys.executable, "-m", "detloader", "record", "-o", run, "--"]
+    told = subprocess.run(
+        [*command, sys.executable, "train.py"],
+        cwd=tmp_path, env={**os.environ, **server}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (told.returncode, told.stdout) == (0, "10\n"), told.stderr
+    recorded = verify_run(run)
+    assert recorded.complete
+    assert list(recorded.streams) == ["train.py:3"]
+    assert recorded.rows == 10
+    again = subprocess.run(
+        [*command, sys.executable, "train.py"],
+        cwd=tmp_path, env={**os.environ, **server}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert again.returncode == 2
+    assert "exists: record into another folder" in again.stderr
+
+
 def test_a_bucket_that_is_not_there_is_one_line(server: dict[str, str]) -> None:
     with pytest.raises(RunNotFoundError, match="does not exist"):
         open_run("s3://no-such-bucket/run")
