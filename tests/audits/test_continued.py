@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detloader import audit, record, to_grain
-from detloader.findings import Counts, Result, Verdict
+from detloader.findings import Counts, FirstDifference, Result, Verdict
 from tests.support.results import loud_rules
 from tests.support.runs import write_run
 
@@ -86,7 +86,7 @@ def test_other_content_after_the_restart_is_all_that_differs(first: bool, tmp_pa
     result = audit(tmp_path / "a", tmp_path / "b", first=first)
 
     assert result.verdict is Verdict.CHANGED
-    assert result.first_difference is not None
+    assert isinstance(result.first_difference, FirstDifference)
     assert (result.first_difference.row, result.first_difference.column) == (10, "content")
     if not first:
         assert result.differences == Counts(content=1)
@@ -107,7 +107,7 @@ def test_a_run_that_goes_on_and_ends_early_lacks_the_end_alone(tmp_path: Path) -
     rest = {name: values[:-4] for name, values in after(rows, 8).items()}
     result = compare(tmp_path, rows, rest, {"position": 2, "unit": "batches"})
     assert result.verdict is Verdict.CHANGED
-    assert result.differences is not None
+    assert isinstance(result.differences, Counts)
     assert (result.differences.missing, result.differences.extra) == (4, 0)
 
     unfinished = tmp_path / "unfinished"
