@@ -6,7 +6,7 @@
 
 What was measured goes to tests/benchmarks/results.json, each table in the place of the one of
 that name. `--bisection PROGRAM` is `reladiff`, of an environment of its own: pip install reladiff
-duckdb. Nothing else should run meanwhile.
+duckdb. `--streaming PYTHON` is one with mosaicml-streaming. Nothing else should run meanwhile.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks import (
+    bench_adapters,
     bench_recording,
     bench_to_grain,
     results,
@@ -34,6 +35,7 @@ def measured(asked: argparse.Namespace) -> dict[str, Any]:
     tables: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "loaders": bench_to_grain.measure,
         "recording": bench_recording.measure,
+        "adapters": lambda: bench_adapters.measure(asked.streaming),
         "sizes": lambda: [row for rows in every for row in sizes.measure(rows)],
         "blocks": lambda: _apart("blocks", asked.blocks),
         "told-apart": lambda: [
@@ -60,6 +62,7 @@ def main() -> None:
     parser.add_argument("--blocks", default="1e8", metavar="N", help="rows of the table blocks")
     parser.add_argument("--soak", default="60", metavar="SECONDS", help="how long the table takes")
     parser.add_argument("--bisection", metavar="PROGRAM", help="reladiff, to be compared with")
+    parser.add_argument("--streaming", metavar="PYTHON", help="one with mosaicml-streaming")
     parser.add_argument("--write", action="store_true", help="only write the page again")
     parser.add_argument("--json", type=Path, default=results.RESULTS, metavar="FILE")
     parser.add_argument("--markdown", type=Path, default=results.PAGE, metavar="FILE")

@@ -1,32 +1,37 @@
 """What recording costs a loader that people already have, per batch.
 
-    python tests/benchmarks/bench_adapters.py [NAME …]
+    python -m tests.benchmarks.bench_adapters [NAME …]
 
 Images of 3x32x32 with a usual augmentation, in batches of 128. Epochs of a bare loader and of
 recorded ones take turns, so that other work on the machine falls on all. Two figures, each
 the median of the turns' ratios: by the clock, and of the processor time of this process and
 its workers together; on a busy machine, believe the second. A second bare loader shows how
 far either is to be believed.
+
+`--streaming PYTHON` is one with mosaicml-streaming, which wants an older NumPy than the rest.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import resource
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from detloader import record
+from detloader import record, to_grain
 
 RECORDS = 12_800
 BATCH = 128
-EPOCHS = 9
+EPOCHS = 7
 
 Loader = Any
 
@@ -80,7 +85,17 @@ def torch_cases() -> list[Case]:
         "recorded, draws=False": {"draws": False},
         'recorded, level="order"': {"level": "order"},
     }
-    return [Case(f"torch, {workers} workers", build(workers), ways) for workers in (0, 2)]
+
+    def stateful() -> Loader:
+        from torchdata.stateful_dataloader import StatefulDataLoader
+
+        return StatefulDataLoader(Images(), batch_size=BATCH, shuffle=True, num_workers=2)
+
+    return [
+        Case("torch, 0 workers", build(0), ways),
+        Case("torch, 2 workers", build(2), ways),
+        Case("torchdata, 2 workers", stateful, ways),
+    ]
 
 
 def images() -> tuple[NDArray[np.uint8], list[int]]:
@@ -150,7 +165,13 @@ def datasets_cases() -> list[Case]:
         found = [np.array(image, np.uint8).reshape(3, 32, 32) for image in batch["image"]]
         return {**batch, "image": [augment(image, rng) for image in found]}
 
-    return [Case("datasets", lambda: rows.with_transform(change), RECORDED)]
+    def streamed() -> Loader:
+        return rows.to_iterable_dataset().map(change, batched=True, batch_size=BATCH)
+
+    return [
+        Case("datasets", lambda: rows.with_transform(change), RECORDED),
+        Case("datasets, iterable", streamed, RECORDED),
+    ]
 
 
 def webdataset_cases() -> list[Case]:
@@ -220,8 +241,66 @@ def keras_cases() -> list[Case]:
     def recorded(_: Fit, run: str, **options: Any) -> Fit:
         return Fit(lambda turn: RecordFit(f"{run}-{turn}", **options))
 
-    return [Case("keras fit", Fit, RECORDED, recorded)]
+    class Batches(keras.utils.PyDataset):
+        def __init__(self) -> None:
+            super().__init__()
+            self.rng = np.random.default_rng(0)
 
+        def __len__(self) -> int:
+            return RECORDS // BATCH
+
+        def __getitem__(self, index: int) -> tuple[Any, Any]:
+            some = slice(index * BATCH, (index + 1) * BATCH)
+            return np.stack([augment(image, self.rng) for image in pixels[some]]), y[some]
+
+    return [Case("keras fit", Fit, RECORDED, recorded), Case("keras PyDataset", Batches, RECORDED)]
+
+
+def plain_cases() -> list[Case]:
+    """Return an iterable that nobody knows, of batches."""
+    pixels, labels = images()
+
+    class Batches:
+        def __iter__(self) -> Iterator[dict[str, Any]]:
+            rng = np.random.default_rng(0)
+            for start in range(0, RECORDS, BATCH):
+                some = pixels[start : start + BATCH]
+                images = np.stack([augment(image, rng) for image in some])
+                yield {"image": images, "label": np.array(labels[start : start + BATCH])}
+
+    ways = {way: {"batched": True, **options} for way, options in RECORDED.items()}
+    return [Case("any iterable", Batches, ways)]
+
+
+def detloader_cases() -> list[Case]:
+    """Return detloader's own stream."""
+
+    def build() -> Loader:
+        transform = augmented
+        return to_grain(Images(), seed=1, shuffle=True, transform=transform, batch_size=BATCH)
+
+    return [Case("to_grain", build, RECORDED)]
+
+
+def streaming_cases() -> list[Case]:
+    """Return shards of MosaicML Streaming, decoded and augmented."""
+    from streaming import MDSWriter, StreamingDataset
+
+    folder = tempfile.mkdtemp()
+    pixels, labels = images()
+    with MDSWriter(out=folder, columns={"image": "ndarray", "label": "int"}) as writer:
+        for image, label in zip(pixels, labels, strict=True):
+            writer.write({"image": image, "label": label})
+
+    class Shards(StreamingDataset):
+        def __getitem__(self, index: Any) -> Any:
+            sample = super().__getitem__(index)
+            return {**sample, "image": augment(sample["image"], RNG)}
+
+    return [Case("streaming", lambda: Shards(local=folder, batch_size=BATCH), RECORDED)]
+
+
+RNG = np.random.default_rng(0)
 
 FRAMEWORKS: dict[str, Callable[[], list[Case]]] = {
     "torch": torch_cases,
@@ -230,7 +309,22 @@ FRAMEWORKS: dict[str, Callable[[], list[Case]]] = {
     "webdataset": webdataset_cases,
     "tensorflow": tensorflow_cases,
     "keras": keras_cases,
+    "plain": plain_cases,
+    "detloader": detloader_cases,
+    "streaming": streaming_cases,
 }
+
+
+def measure(streaming: str | None = None) -> list[dict[str, Any]]:
+    """Compare the loaders of every framework, each in a process of its own."""
+    rows = []
+    for name in FRAMEWORKS:
+        python = streaming if name == "streaming" else sys.executable
+        if python is not None:
+            command = [python, "-m", __spec__.name, "--json", name]
+            ran = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+            rows += json.loads(ran.stdout)
+    return rows
 
 
 def processor_seconds() -> float:
@@ -247,24 +341,36 @@ def epoch(loader: Loader) -> Took:
     return Took(time.perf_counter() - clock, processor_seconds() - processor)
 
 
-def compare(case: Case) -> None:
-    """Print the lines of a case."""
+def compare(case: Case) -> list[dict[str, Any]]:
+    """Give the rows of a case."""
     with tempfile.TemporaryDirectory() as folder:
-        loaders = {"bare": case.build(), "bare again": case.build()}
+        loaders = {"bare": case.build(), "bare, once more": case.build()}
         for number, (way, options) in enumerate(case.ways.items()):
             loaders[way] = case.record(case.build(), f"{folder}/{number}", **options)
         took = take_turns(loaders)
         for way in case.ways:
             loaders[way].close()
-    for way, turns in took.items():
-        clock, processor = (
-            statistics.median(
-                one[at] / bare[at] - 1 for one, bare in zip(turns, took["bare"], strict=True)
-            )
-            for at in range(2)
-        )
-        each = statistics.median(one.processor for one in turns) * 1e3 * BATCH / RECORDS
-        report(f"{case.name:<18} {way:<26} {each:>8.2f} {processor:>9.1%} {clock:>8.1%}")
+    return [
+        {
+            "loader": case.name,
+            "way": way,
+            "processor, ms a batch": each,
+            "more by the clock, %": clock * 100,
+            "more processor, %": processor * 100,
+        }
+        for way, turns in took.items()
+        if way != "bare"
+        for clock, processor, each in [_against(turns, took["bare"])]
+    ]
+
+
+def _against(turns: list[Took], bare: list[Took]) -> tuple[float, float, float]:
+    clock, processor = (
+        statistics.median(one[at] / other[at] - 1 for one, other in zip(turns, bare, strict=True))
+        for at in range(2)
+    )
+    each = statistics.median(one.processor for one in turns) * 1e3 * BATCH / RECORDS
+    return clock, processor, each
 
 
 def take_turns(loaders: dict[str, Loader]) -> dict[str, list[Took]]:
@@ -277,16 +383,24 @@ def take_turns(loaders: dict[str, Loader]) -> dict[str, list[Took]]:
     return {name: turns[1:] for name, turns in took.items()}
 
 
-def report(line: str) -> None:
-    print(line, flush=True)  # noqa: T201 - the script's output
-
-
 def main() -> None:
-    """Print the table."""
-    report(f"{'3x32x32, batches of 128':<45} {'ms/batch':>8} {'processor':>9} {'clock':>8}")
-    for name in sys.argv[1:] or FRAMEWORKS:
-        for case in FRAMEWORKS[name]():
-            compare(case)
+    """Print the table, or its rows as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("names", nargs="*", metavar="NAME", choices=[*FRAMEWORKS, []])
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args()
+    rows = [
+        row
+        for name in asked.names or [*FRAMEWORKS][:-1]
+        for case in FRAMEWORKS[name]()
+        for row in compare(case)
+    ]
+    if asked.json:
+        sys.stdout.write(json.dumps(rows) + "\n")
+        return
+    for row in rows:
+        name, way, each, clock, processor = row.values()
+        sys.stdout.write(f"{name:<21} {way:<26} {each:8.2f} {processor:8.1f} {clock:8.1f}\n")
 
 
 if __name__ == "__main__":
