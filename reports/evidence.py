@@ -35,7 +35,7 @@ def label_width(labels: Iterable[str]) -> int:
 
 def evidence_labels(evidence: Mapping[str, JsonValue]) -> list[str]:
     """Return the labels that the lines of this evidence have."""
-    return [_label(name) for name in evidence if name not in _told(evidence)]
+    return [_label(name) for name in _further(evidence)]
 
 
 def evidence_lines(
@@ -45,9 +45,8 @@ def evidence_lines(
     told = _told(evidence)
     if told:
         yield wrap("    explains ".join(_formula(evidence, limit)), indent="    ")
-    for name, value in evidence.items():
-        if name not in told:
-            yield from _measurement(name, value, limit, width)
+    for name, value in _further(evidence).items():
+        yield from _measurement(name, value, limit, width)
 
 
 def measurements(
@@ -60,9 +59,7 @@ def measurements(
     told = _told(evidence)
     if told:
         yield from zip(("formula", "explains"), _formula(evidence, limit), strict=False)
-    for name, value in evidence.items():
-        if name in told:
-            continue
+    for name, value in _further(evidence).items():
         if (chance := _log10_chance(name, value)) is not None:
             yield _label(name), _chance(chance)
         elif rows := _rows_of_table(value):
@@ -118,6 +115,25 @@ def _told(evidence: Mapping[str, JsonValue]) -> set[str]:
         return set()
     rows = {"explained_rows", "rows"}
     return {"formula"} | (rows if rows <= evidence.keys() else set())
+
+
+def _further(evidence: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the measurements that say more than the line of the formula, and than each other.
+
+    A list says how long it is, unless it was cut; one of nothing, and what is unknown, say nothing.
+    """
+    told = _told(evidence)
+    return {
+        name: value
+        for name, value in evidence.items()
+        if name not in told and value not in ([], None) and not _is_seen(evidence, name)
+    }
+
+
+def _is_seen(evidence: Mapping[str, JsonValue], name: str) -> bool:
+    """Tell whether a measurement is the length of another one, which is a list."""
+    counted = evidence.get(name.removesuffix("_count"))
+    return name.endswith("_count") and isinstance(counted, list) and len(counted) == evidence[name]
 
 
 def _formula(evidence: Mapping[str, JsonValue], limit: int) -> list[str]:

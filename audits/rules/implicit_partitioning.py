@@ -26,8 +26,8 @@ the worker count.
 
 ## Evidence
 
-- `dropped`: IDs that never come, 1,000 at most, or their places where each epoch lacks
-  others; `dropped_count`: all of them.
+- `dropped`: IDs that never come, 1,000 at most; `dropped_count`: all of them. Where each
+  epoch lacks others, `dropped_places` in their stead: where they stand in the baseline's.
 - `partitions`: every worker count that fits, the declared one first.
 - `formula`: how the order follows from the source.
 - `explained_rows` of `rows`: rows that the formula explains, of those judged.
@@ -170,8 +170,10 @@ def _fault(view: StreamView, source: Source, passes: Passes, parts: Parts, known
         "shuffle": f"{run} = merge(shuffle({whole}))",
         "draws": f"{run} = merge(draw({whole}))",
     }[parts.kind]
+    names = _names(view, source, dropped)
+    places: list[JsonValue] = dropped[:SHOWN].tolist()
     evidence: dict[str, JsonValue] = {
-        "dropped": [*source.name(view, dropped[:SHOWN])],
+        **({"dropped_places": places} if names is None else {"dropped": [*names]}),
         "dropped_count": len(dropped),
         "partitions": [*counts],
         "formula": formula,
@@ -183,7 +185,7 @@ def _fault(view: StreamView, source: Source, passes: Passes, parts: Parts, known
         evidence["log10_chance"] = round(parts.log_chance / math.log(10), 1)
     return Fault(
         severity=parts.severity,
-        message=_message(_names(view, source, dropped), len(dropped), passes, parts, counts),
+        message=_message(names, len(dropped), passes, parts, counts),
         cause="Implicit partitioning: the loader split its IDs over workers into contiguous "
         "parts of equal length, left out the remainder, and merged the parts as they came.",
         evidence=evidence,
