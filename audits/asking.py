@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from detloader.audits.integers import distinct, overlap
 from detloader.audits.rule import CannotTell, Fault, Known, Stage
 from detloader.audits.sampled import is_thinned
 from detloader.findings import Finding, NotChecked, Severity
@@ -21,6 +22,9 @@ __all__ = ["Answers", "ask_about_difference", "ask_about_headers", "ask_about_ru
 
 EVERY_ROW = "every row of an epoch"
 """What rules lack that do not hold for a part of the rows."""
+
+SHARED_EPOCH = "an epoch that both runs have"
+"""What rules lack that compare two runs, row by row."""
 
 
 @dataclass(slots=True)
@@ -74,12 +78,13 @@ def ask_about_difference(
     A fault that both runs share cannot explain the difference: it becomes a note.
     """
     answers, known_a, known_b = Answers(), Known(), Known()
+    together = _share_an_epoch(comparison)
     for rule in rules:
         of_headers, no_headers = _ask(rule.compare_headers, a.stream, b.stream)
         # Where headers answered, they did for both runs.
         of_a, no_a = ([], []) if of_headers else _ask_run(rule, a, known_a)
         of_b, no_b = ([], []) if of_headers else _ask_run(rule, b, known_b)
-        of_both, no_both = _ask_runs(rule, comparison, known_b)
+        of_both, no_both = _ask_runs(rule, comparison, known_b, together=together)
         findings = [_finding(rule, "b", fault) for fault in of_headers]
         findings += _sort_out(rule, of_a, of_b)
         findings += [_finding(rule, "b", fault) for fault in of_both]
@@ -105,11 +110,21 @@ def _ask_run(rule: Rule, view: StreamView, known: Known) -> tuple[list[Fault], l
     return _ask(rule.check_run, in_full(view), known)
 
 
-def _ask_runs(rule: Rule, comparison: Comparison, known: Known) -> tuple[list[Fault], list[str]]:
+def _ask_runs(
+    rule: Rule, comparison: Comparison, known: Known, *, together: bool
+) -> tuple[list[Fault], list[str]]:
     streams = comparison.a.stream, comparison.b.stream
     if rule.compare_runs and any(map(is_thinned, streams)) and not rule.of_parts:
         return [], [EVERY_ROW]
+    if rule.compare_runs and not together:
+        return [], [SHARED_EPOCH]
     return _ask(rule.compare_runs, comparison, known)
+
+
+def _share_an_epoch(comparison: Comparison) -> bool:
+    """Tell whether any row could be the other run's: rows of other epochs are other rows."""
+    a, b = comparison.a, comparison.b
+    return not (a.rows and b.rows) or bool(overlap(distinct(a.epoch), distinct(b.epoch)))
 
 
 def _ask(

@@ -26,7 +26,8 @@ are named. A filter that is meant is declared as `config.filter`.
 
 ## Evidence
 
-- `dropped`: IDs that never come, 1,000 at most; `dropped_count`: all of them.
+- `dropped`: IDs that never come, 1,000 at most, or their places in the source where no ID
+  is known; `dropped_count`: all of them.
 - `skipped`: IDs that the baseline delivers before the first record of the first epoch that
   begins late, 20 at most; `skipped_count`: all of them; `epochs`: those that begin late.
 - `substituted`: row, epoch, asked and delivered ID, 20 at most; `substituted_count`.
@@ -68,6 +69,7 @@ from detloader.audits.measures.shown import listed, show_records
 from detloader.audits.measures.source import without_padding
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
+from detloader.order.permutation import is_published_right
 
 if TYPE_CHECKING:
     from detloader.audits.measures.holes import Hole
@@ -188,19 +190,31 @@ def _find_dropped(view: StreamView, known: Known) -> list[Fault]:
 
 def _dropped_fault(view: StreamView, hole: Hole) -> Fault:
     evaluated = view.declared("purpose") == "eval"
+    # Of records whose IDs nobody knows, the names are their places.
+    named = bool(hole.names) and hole.codes is not None
     names = listed(hole.names, hole.count)
-    named = f"Record {names}" if hole.count == 1 else f"Records {names}"
-    who = named if hole.names else f"{hole.count} records"
+    noun = "Record" if named else "The record at place"
+    nouns = "Records" if named else "The records at places"
+    who = f"{noun if hole.count == 1 else nouns} {names}" if hole.names else f"{hole.count} records"
     verb = "comes" if hole.count == 1 else "come"
     why = "the baseline delivers" if hole.by_baseline else f"the source of {hole.size} records has"
     return Fault(
         severity=Severity.FAIL if hole.by_baseline or evaluated else Severity.WARN,
         message=f"{who} never {verb}, though {why} "
         f"{'it' if hole.count == 1 else 'them'}: {hole.count} of {hole.size} records.",
-        cause="The loader skips records, and nothing that was declared accounts for it.",
+        cause=_cause(view, hole),
         evidence=_evidence(view, hole.names, hole.count),
-        confirm=show(view.path, record=hole.names[0]) if hole.names else None,
+        confirm=show(view.path, record=hole.names[0]) if named else None,
     )
+
+
+def _cause(view: StreamView, hole: Hole) -> str:
+    if view.config("compatibility") is not None and not is_published_right(hole.size):
+        return (
+            "Grain's own shuffle, which `compatibility` asks for, is no permutation of "
+            f"{hole.size:,} records: some come twice, and others never."
+        )
+    return "The loader skips records, and nothing that was declared accounts for it."
 
 
 def _find_empty_epochs(view: StreamView, known: Known) -> list[Fault]:  # noqa: ARG001 - explains none

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Compatibility", "RecordOrder", "pass_seed", "permute"]
+__all__ = ["Compatibility", "RecordOrder", "is_published_right", "pass_seed", "permute"]
 
 Compatibility: TypeAlias = Literal["published"] | None
 
@@ -69,6 +69,11 @@ def permute(
         block = slice(start, start + _BLOCK)
         order[block] = _first_return(cipher, cipher(positions[block]), size)
     return order
+
+
+def is_published_right(size: int) -> bool:
+    """Tell whether Grain's own shuffle of so many records is a permutation."""
+    return _half_width(size - 1, "published") == _half_width(size - 1, None)
 
 
 def _half_width(last: int, compatibility: Compatibility) -> int:

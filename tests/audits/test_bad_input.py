@@ -159,6 +159,18 @@ def test_epochs_that_are_numbered_otherwise_are_named(tmp_path: Path) -> None:
     assert "epochs are numbered 0 to 1 in a and 5 to 6 in b" in said(result, tmp_path)
 
 
+def test_runs_without_an_epoch_in_common_have_no_cause_in_what_else_differs(
+    tmp_path: Path,
+) -> None:
+    first, second = deliver(1), deliver(2)
+    later = keep(second, lambda epoch, _rank, _place: epoch == 1)
+    result = compare(tmp_path, first, later, {"threads": 1}, threads=4)
+
+    assert "epochs are numbered 0 in a and 1 in b" in said(result, tmp_path)
+    assert loud_rules(result) == []
+    assert "an epoch that both runs have" in lacking(result, "topology-dependence")
+
+
 def test_an_interrupted_run_is_judged_on_the_common_prefix(tmp_path: Path) -> None:
     begun = keep(deliver(), lambda _epoch, _rank, place: place < 50)
     result = compare(tmp_path, deliver(), begun, complete=False)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from detloader.audits import audit, check
 from detloader.findings import Result, Severity
+from detloader.order.permutation import permute
 from tests.support.results import evidence_of, findings_of, lacking, loud_rules
 from tests.support.runs import write_run
 
@@ -97,6 +99,23 @@ def test_an_evaluation_that_leaves_records_out_fails(tmp_path: Path) -> None:
     )
 
     assert findings_of(result, RULE)[0].severity is Severity.FAIL
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_what_a_published_shuffle_loses_is_the_shuffles_doing(known: bool, tmp_path: Path) -> None:
+    size = 2**16 + 1
+    index = permute(np.arange(size), size, 3, compatibility="published").tolist()
+    rows = epochs_of(index, index)
+    if not known:
+        rows |= {"index": rows["record"], "record": [f"r{number}" for number in rows["record"]]}
+    config = {"compatibility": "published"}
+    result = judge(tmp_path, rows, shuffle=True, source_size=size, num_epochs=2, config=config)
+
+    (finding,) = findings_of(result, RULE)
+    who = "Record" if known else "The record at place"
+    assert finding.message.startswith(f"{who} {size - 1} never comes")
+    assert "`compatibility` asks for" in str(finding.cause)
+    assert (finding.confirm is not None) == known
 
 
 def test_text_ids_are_counted(tmp_path: Path) -> None:
