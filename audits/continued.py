@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.headers import goes_on
-from detloader.audits.measures.restarts import resume_position
+from detloader.audits.measures.restarts import is_joined, resume_position
 
 if TYPE_CHECKING:
     from detloader.audits.columns import Integers
@@ -22,8 +22,8 @@ CERTAIN = 4
 def from_restart(a: StreamView, b: StreamView) -> tuple[StreamView, StreamView]:
     """Leave out what comes before the restart, of two runs of which one goes on there.
 
-    It has to declare `parent` and `resume`, and to deliver what the other run has from there on:
-    of one that went on elsewhere, all is compared.
+    It has to declare `resume`, and to begin with what the other run has from there on: of one that
+    went on elsewhere, or that has the rows from before as well, all is compared.
     """
     if goes_on(b.stream) and not goes_on(a.stream):
         return _without_beginning(a, b) or a, b
@@ -43,8 +43,14 @@ def _without_beginning(whole: StreamView, resumed: StreamView) -> StreamView | N
         position = resume_position(one, other, len(parts))
         if position is None or not 0 < position < one.rows:
             return None
-        wanted = one.record.values[position:][:CERTAIN]
-        if not np.array_equal(wanted, other.record.values[: len(wanted)]):
+        begun = other.record.values[:CERTAIN]
+        if is_joined(one, other, position) or not _agree(one.record.values[position:], begun):
             return None
         kept.append(parts[rank][position:])
     return whole.take(np.sort(np.concatenate(kept)))
+
+
+def _agree(wanted: Integers, came: Integers) -> bool:
+    """Tell whether one of two sequences begins with the other."""
+    rows = min(len(wanted), len(came))
+    return np.array_equal(wanted[:rows], came[:rows])

@@ -127,9 +127,8 @@ def _blocks(rank: Rank) -> dict[str, list[str]]:
 
 
 def goes_on(stream: Stream) -> bool:
-    """Tell whether a run holds what came after an interruption, and nothing from before."""
-    resume, parent = stream.declared.resume, stream.declared.parent
-    return isinstance(resume, Resume) and isinstance(parent, str)
+    """Tell whether a run declares where it was taken up again."""
+    return isinstance(stream.declared.resume, Resume)
 
 
 def tell_unfinished(path: str, stream: Stream) -> str | None:

@@ -55,7 +55,7 @@ def find_jumps(
     for rank, rows in resumed.by_rank():
         one, other = whole.take(parts[rank]), resumed.take(rows)
         position = resume_position(one, other, len(parts))
-        restarts = restarts_of(other, position)
+        restarts = restarts_of(one, other, position)
         if not len(restarts):
             continue
         before = int(restarts[0])

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from detloader.audits.columns import Integers
     from detloader.audits.view import StreamView
 
-__all__ = ["restarts_of", "resume_position"]
+__all__ = ["is_joined", "restarts_of", "resume_position"]
+
+CERTAIN = 4
+"""Rows at its beginning by which a run is known to have been recorded from its beginning on."""
 
 
 def _marked_rows(view: StreamView) -> Integers:
@@ -47,11 +50,11 @@ def resume_position(whole: StreamView, resumed: StreamView, ranks: int) -> int |
     resume = resumed.declared("resume")
     if resume is None:
         return None
-    if resume.unit.startswith("epoch"):
+    if resume.unit == "epochs":
         epochs = np.unique(whole.epoch)[resume.position :]
         return _first_row(whole, int(epochs[0])) if len(epochs) else whole.rows
     start = _first_row(whole, resume.epoch) if isinstance(resume.epoch, int) else 0
-    if resume.unit.startswith("batch"):
+    if resume.unit == "batches":
         return start + _rows_of_batches(whole, resumed, start, resume.position)
     shared = resume.position // ranks if resume.position % ranks == 0 else resume.position
     return start + int(shared)
@@ -72,11 +75,26 @@ def _rows_of_batches(whole: StreamView, resumed: StreamView, start: int, batches
     return int(batches * (size or 1))
 
 
-def restarts_of(resumed: StreamView, position: int | None) -> Integers:
+def is_joined(whole: StreamView, resumed: StreamView, position: int) -> bool:
+    """Tell whether a resumed run has the rows from before its restart, too.
+
+    Args:
+        whole: rows of one rank of the uninterrupted run, in delivery order.
+        resumed: the same rank of the resumed run.
+        position: the row of the uninterrupted run that it declares to go on with.
+    """
+    if resumed.declared("parent") is not None or not 0 < position < resumed.rows:
+        return False
+    first = min(CERTAIN, position)
+    return np.array_equal(whole.record.values[:first], resumed.record.values[:first])
+
+
+def restarts_of(whole: StreamView, resumed: StreamView, position: int | None) -> Integers:
     """Give the rows at which a run was taken up again; row 0 where it holds nothing from before.
 
     Args:
-        resumed: rows of one rank of the resumed run, in delivery order.
+        whole: rows of one rank of the uninterrupted run, in delivery order.
+        resumed: the same rank of the resumed run.
         position: the row of the uninterrupted run that it declares to go on with.
 
     Raises:
@@ -91,5 +109,4 @@ def restarts_of(resumed: StreamView, position: int | None) -> Integers:
         raise CannotTell("resume, or resumed")
     if position is None:
         return restarts
-    joined = resumed.declared("parent") is None and 0 < position < resumed.rows
-    return np.array([position if joined else 0])
+    return np.array([position if is_joined(whole, resumed, position) else 0])

@@ -54,7 +54,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from detloader.audits.headers import goes_on, unequal_digests
+from detloader.audits.headers import unequal_digests
 from detloader.audits.measures.conditions import UNKNOWN, is_resumed
 from detloader.audits.measures.shown import show_records
 from detloader.audits.rule import Example, Fault, Stage
@@ -111,8 +111,8 @@ def compare_headers(a: Stream, b: Stream) -> list[Fault]:
 
 def _later_place(stream: Stream) -> Resume | None:
     """Give the place, not the beginning, at which a run that continues another one goes on."""
-    resume = stream.declared.resume
-    if not goes_on(stream) or not isinstance(resume, Resume):
+    resume, parent = stream.declared.resume, stream.declared.parent
+    if not isinstance(resume, Resume) or not isinstance(parent, str):
         return None
     return resume if resume.position or resume.epoch not in {UNKNOWN, 0} else None
 

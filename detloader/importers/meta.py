@@ -38,7 +38,7 @@ def read_meta(path: Path) -> Declared:
     try:
         return msgspec.convert(found, Declared)
     except msgspec.ValidationError as error:
-        raise LogError(f"{path} has a value of the wrong type: {error}") from error
+        raise LogError(f"{path} has a value that cannot be: {error}") from error
 
 
 def _mend(name: str) -> str:

@@ -109,12 +109,26 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A part of the header; an unknown field is damage."""
 
 
+UNITS = ("records", "batches", "epochs")
+"""What a position can count."""
+
+
 class Resume(_Part, frozen=True, kw_only=True):
     """Where a resumed run took up the run that it continues."""
 
     position: _Count
     unit: str = "records"
     epoch: int | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        """See to it that others know what is counted.
+
+        Raises:
+            ValueError: they do not.
+        """
+        if self.unit not in UNITS:
+            message = f"unit {self.unit!r} is unknown: count {', '.join(UNITS)}"
+            raise ValueError(message)
 
 
 Unset: TypeAlias = msgspec.UnsetType

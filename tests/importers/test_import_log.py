@@ -89,7 +89,8 @@ def test_what_the_run_declared_is_kept_as_it_was_said(tmp_path: Path) -> None:
         ('{"seed": 1', "is no JSON that can be read"),
         ('{"shufle": true}', "did you mean shuffle"),
         ('{"colour": "red"}', "goes into config"),
-        ('{"workers": "two"}', "wrong type"),
+        ('{"workers": "two"}', "cannot be"),
+        ('{"resume": {"position": 3, "unit": "steps"}}', "count records, batches, epochs"),
         ('{"resume": {"position": 1, "sample": 2}}', "sample"),
     ],
 )
