@@ -151,6 +151,11 @@ def tell_no_rows(path: str, stream: Stream) -> str | None:
             f"{path} has none of its {stream.lost:,} rows: none could be recorded; the warning "
             "given while it was recorded says why"
         )
+    if stream.skipped:
+        return (
+            f"{path} has none of the {stream.skipped:,} rows of stream {stream.name!r}: epochs= or "
+            "every= left them out; record others"
+        )
     return f"{path} has no row in stream {stream.name!r}: let the loader deliver one"
 
 

@@ -39,7 +39,9 @@ def command(*, run: str, key: str | None) -> None:
     signed = _signer(verified, key)
     ranks = sum(len(stream.ranks) for stream in verified.streams.values())
     proved = f"{plural(verified.rows, 'row')} in {plural(ranks, 'rank')}"
-    click.echo(f"{printable(run)} is whole{signed}: {proved}, {verified.fingerprint}")
+    lost = sum(stream.lost for stream in verified.streams.values())
+    gap = f"; {plural(lost, 'row')} could not be recorded" if lost else ""
+    click.echo(f"{printable(run)} is whole{signed}: {proved}, {verified.fingerprint}{gap}")
 
 
 def _signer(run: Run, key: str | None) -> str:

@@ -68,6 +68,8 @@ def import_log(
         RunExistsError: if there is something in the way.
         RunError: if the run cannot be written.
     """
+    if is_remote(log):
+        raise LogError(f"{os.fspath(log)} is in a remote store: copy the log here first")
     target = Path(run)
     if not is_remote(run) and (target.exists() or target.is_symlink()):
         raise RunExistsError(f"{target} exists: import into another folder, or remove it first")

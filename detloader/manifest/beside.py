@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from detloader.errors import DamageError, RunError
-from detloader.manifest.layout import is_remote, write_atomically
+from detloader.manifest.layout import RANK, SIGNATURE, is_remote, write_atomically
 
-__all__ = ["read_beside", "write_beside"]
+__all__ = ["find_strangers", "read_beside", "write_beside"]
 
 MOST_BYTES = 2**26
 """Bytes of such a file."""
@@ -43,6 +44,23 @@ def write_beside(run: str, name: str, data: bytes) -> None:
         write_atomically(path, data)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def find_strangers(run: str) -> Iterator[str]:
+    """Yield what lies in a run's folder, or in a stream's, and belongs to no run."""
+    if is_remote(run):
+        from detloader.manifest.remote import list_objects
+
+        names = list_objects(run)
+    else:
+        folder = Path(run)
+        entries = [entry for pattern in ("*", "*/*", "*/*/*") for entry in folder.glob(pattern)]
+        leaves = [entry for entry in entries if not (entry.is_dir() and any(entry.iterdir()))]
+        names = [entry.relative_to(folder).as_posix() for entry in leaves]
+    for name in names:
+        _, rank, *file = [*name.split("/", 2), ""]
+        if name != SIGNATURE and not (rank.startswith(RANK) and file[0]):
+            yield name
 
 
 def _read(path: Path) -> bytes | None:

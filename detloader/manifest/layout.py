@@ -15,6 +15,8 @@ __all__ = [
     "LOCK",
     "ORDER",
     "PART_PATH",
+    "RANK",
+    "SIGNATURE",
     "is_remote",
     "part_path",
     "rank_name",
@@ -28,6 +30,8 @@ HEADER = "manifest.json"
 JOURNAL = "journal.arrows"
 LOCK = "lock"
 ORDER = "order"
+RANK = "rank-"
+SIGNATURE = "signature.json"
 PART_PATH = re.compile(r"order/part-[0-9]{6,}\.parquet")
 
 # A stream's name is a folder's: no separators, no dot at either end, nothing that a shell
@@ -70,7 +74,7 @@ def rank_place(stream: str, rank: int) -> tuple[str, str]:
 
 def rank_name(rank: int) -> str:
     """Return the name of a rank's folder."""
-    return f"rank-{rank:05d}"
+    return f"{RANK}{rank:05d}"
 
 
 def part_path(number: int) -> str:

@@ -31,6 +31,7 @@ __all__ = [
     "NoJournal",
     "RemoteFolder",
     "find_remote_ranks",
+    "list_objects",
     "read_object",
     "upload",
     "write_object",
@@ -179,6 +180,15 @@ def find_remote_ranks(run: str) -> Iterator[RemoteFolder]:
             ranks.setdefault((stream, rank), {})[rest[0]] = size
     for (stream, rank), listed in sorted(ranks.items()):
         yield RemoteFolder(run, stream, rank, listed=listed)
+
+
+def list_objects(address: str) -> list[str]:
+    """Return the names of the objects below an address.
+
+    Raises:
+        RunError: the store cannot be read.
+    """
+    return [*_list(address)]
 
 
 def read_object(address: str, most: int) -> bytes | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from detloader.errors import DamageError
+from detloader.manifest.beside import find_strangers
 from detloader.manifest.digests import block_digests
 from detloader.manifest.parts import read_part
 from detloader.manifest.reader import Run, open_run
@@ -33,6 +34,9 @@ def verify_run(run: Run | str | os.PathLike[str]) -> Run:
         DamageError: a byte, a digest or a count does not fit; the message says which.
     """
     opened = run if isinstance(run, Run) else open_run(run)
+    for stranger in find_strangers(opened.path):
+        message = f"{opened.path}/{stranger} is no part of the run: move it"
+        raise DamageError(message)
     for stream in opened.streams.values():
         if stream.missing_ranks:
             message = (

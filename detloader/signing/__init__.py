@@ -14,15 +14,13 @@ import os
 
 from detloader.errors import DamageError, RunError, UsageError
 from detloader.manifest.beside import read_beside, write_beside
+from detloader.manifest.layout import SIGNATURE
 from detloader.manifest.reader import Run
 from detloader.signing.envelope import Envelope
 from detloader.signing.keys import load_private_key, load_public_key
 from detloader.signing.statement import payload_of
 
 __all__ = ["SIGNATURE", "sign_run", "verify_signature"]
-
-SIGNATURE = "signature.json"
-"""Name of the file with the signatures of a run."""
 
 
 def sign_run(run: Run, key: str | os.PathLike[str]) -> str:
@@ -89,7 +87,12 @@ def verify_signature(run: Run, key: str | os.PathLike[str]) -> str:
 
 def _read(run: Run) -> Envelope | None:
     data = read_beside(run.path, SIGNATURE)
-    return None if data is None else Envelope.decode(data, _where(run))
+    if data is None:
+        return None
+    envelope = Envelope.decode(data, _where(run))
+    if envelope.encode() != data:  # bits that JSON and Base64 pass over
+        raise DamageError(f"{_where(run)} is damaged: it is not as it was written")
+    return envelope
 
 
 def _where(run: Run) -> str:

@@ -77,8 +77,11 @@ class Envelope(msgspec.Struct, frozen=True, rename="camel"):
         return msgspec.structs.replace(self, signatures=signatures)
 
     def is_signed_by(self, key: PublicKey) -> bool:
-        """Tell whether one of the signatures is by this key, whichever it names."""
-        return any(key.accepts(_bytes(each.sig), self._message) for each in self.signatures)
+        """Tell whether one of the signatures is by this key, and names it or none."""
+        return any(
+            each.keyid in {key.key_id, ""} and key.accepts(_bytes(each.sig), self._message)
+            for each in self.signatures
+        )
 
     @property
     def _message(self) -> bytes:
@@ -88,6 +91,9 @@ class Envelope(msgspec.Struct, frozen=True, rename="camel"):
 
 def _bytes(text: str) -> bytes:
     try:
-        return base64.b64decode(text, validate=True)
+        data = base64.b64decode(text, validate=True)
     except binascii.Error as error:
         raise ValueError(str(error)) from error
+    if base64.b64encode(data).decode() != text:  # the last letter may have bits to spare
+        raise ValueError("its Base64 is not canonical")
+    return data

@@ -9,6 +9,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from detloader import record
+
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 Case = Callable[[str], list[Path]]
 
@@ -160,6 +162,16 @@ def test_a_whole_run_is_verified_in_one_line(cli: Cli, case: Case) -> None:
 
     assert (done.returncode, done.stderr) == (0, "")
     assert re.fullmatch(r"run is whole: 36 rows in 2 ranks, [0-9a-f]{64}\n", done.stdout)
+
+
+def test_rows_that_were_lost_are_told_by_verify(cli: Cli, tmp_path: Path) -> None:
+    with record([1, 2, "x", 3], tmp_path / "run", ids=int) as rows:
+        assert len([*rows]) == 4
+    done = cli("verify", "run")
+
+    assert done.returncode == 0
+    assert done.stdout.startswith("run is whole: 2 rows in 1 rank, ")
+    assert done.stdout.endswith("; 2 rows could not be recorded\n")
 
 
 def test_fail_on_decides_which_finding_counts(cli: Cli, case: Case) -> None:

@@ -152,3 +152,8 @@ def test_an_error_leaves_nothing_behind(log: str, tmp_path: Path) -> None:
         import_log(path, tmp_path / "runs" / "run")
 
     assert list(tmp_path.rglob("*")) == [path]
+
+
+def test_a_log_in_a_store_is_to_be_copied_first(tmp_path: Path) -> None:
+    with pytest.raises(LogError, match=r"s3://bucket/log.csv is in a remote store: copy the log"):
+        import_log("s3://bucket/log.csv", tmp_path / "run")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
@@ -18,6 +19,7 @@ from detloader.errors import DamageError, RunError, UsageError
 from detloader.manifest.reader import open_run
 from detloader.manifest.verify import verify_run
 from detloader.signing import SIGNATURE, sign_run, verify_signature
+from tests.support.damage import flipped_bits
 
 KEYS = Path(__file__).parents[1] / "fixtures" / "keys"
 OURS = KEYS / "openssl.key", KEYS / "openssl.pub"
@@ -119,10 +121,23 @@ def test_an_altered_envelope_is_refused(signed: tuple[Path, Path], place: str) -
     envelope = json.loads((run / SIGNATURE).read_bytes())
     holder = envelope if place == "payload" else envelope["signatures"][0]
     holder[place] = base64.b64encode(base64.b64decode(holder[place])[::-1]).decode()
-    (run / SIGNATURE).write_text(json.dumps(envelope))
+    (run / SIGNATURE).write_bytes(msgspec.json.format(json.dumps(envelope).encode()) + b"\n")
 
     with pytest.raises(DamageError, match="does not fit"):
         verify_signature(open_run(run), public)
+
+
+def test_every_flipped_bit_of_a_signature_is_found(signed: tuple[Path, Path]) -> None:
+    run, public = signed
+    opened = open_run(run)
+    tried = 0
+    for _ in flipped_bits(run / SIGNATURE):
+        with pytest.raises(RunError):
+            verify_signature(opened, public)
+        tried += 1
+
+    assert tried == 8 * (run / SIGNATURE).stat().st_size
+    assert verify_signature(opened, public)
 
 
 @pytest.mark.parametrize(

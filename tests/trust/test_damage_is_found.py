@@ -123,6 +123,10 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "a file more": add("order/part-000002.parquet"),
     "a lock": add("lock"),
     "a note": add("README"),
+    "a note beside the ranks": add("../README"),
+    "a note beside the streams": add("../../README"),
+    "an empty stream": lambda run: (run / "other").mkdir(),
+    "an empty rank": lambda run: (run / "main" / ".rank").mkdir(),
 }
 
 
