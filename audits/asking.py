@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from detloader.audits.integers import distinct, overlap
 from detloader.audits.rule import CannotTell, Fault, Known, Stage
 from detloader.audits.sampled import is_thinned
 from detloader.findings import Finding, NotChecked, Severity
@@ -123,6 +122,8 @@ def _ask_runs(
 
 def _share_an_epoch(comparison: Comparison) -> bool:
     """Tell whether any row could be the other run's: rows of other epochs are other rows."""
+    from detloader.audits.integers import distinct, overlap
+
     a, b = comparison.a, comparison.b
     return not (a.rows and b.rows) or bool(overlap(distinct(a.epoch), distinct(b.epoch)))
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from detloader.audits.columns import Integers
 
-__all__ = ["formula_of_turns"]
+__all__ = ["formula_of_turns", "slices_in_turn"]
 
 HEAD = 4096
 """Rows that are looked at before all are."""
@@ -27,6 +27,14 @@ def formula_of_turns(target: Integers, size: int) -> str | None:
     for name, parts, rows in (*_by_slices(target, size), *_by_shards(target, size)):
         if any(np.array_equal(target, order) for order in _orders(parts, rows, len(target))):
             return f"interleave({name}({{}}, {len(parts)}), {rows})"
+    return None
+
+
+def slices_in_turn(target: Integers, size: int) -> int | None:
+    """Give the number of workers of which each has a slice, if they make this order in turn."""
+    for _, parts, rows in _by_slices(target, size):
+        if any(np.array_equal(target, order) for order in _orders(parts, rows, len(target))):
+            return len(parts)
     return None
 
 

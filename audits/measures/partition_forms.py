@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.measures.conditions import topology_differences
 from detloader.audits.measures.losses import observed_batch_size
 from detloader.audits.measures.remainders import shape_of
 from detloader.audits.measures.source import is_source_order_of_baseline
 from detloader.audits.measures.statistics import is_impossible
 from detloader.audits.measures.tails import tails
 from detloader.audits.rule import CannotTell
+from detloader.audits.turns import slices_in_turn
 from detloader.findings import Severity
 
 if TYPE_CHECKING:
@@ -190,7 +192,20 @@ def _explain_merge_of_all(view: StreamView, source: Source, passes: Passes) -> P
         likely = parts == workers and passes.log_chance_of_merge(parts) < math.log(LIKELY)
         if (sure or likely) and passes.interleave(parts):
             return Parts(counts, "merge")
-    return None
+    return _explain_turns(view, passes, counts)
+
+
+def _explain_turns(view: StreamView, passes: Passes, counts: list[int]) -> Parts | None:
+    """Judge parts of which each gives as many records in its turn: no other order is that one."""
+    assert view.baseline is not None
+    if topology_differences(view.baseline.stream, view.stream):
+        return None  # which is the cause
+    in_turn = {slices_in_turn(order, passes.size) for order in passes.orders}
+    parts = in_turn.pop() if len(in_turn) == 1 else None
+    log_chance = -len(passes.orders) * math.lgamma(passes.size + 1)
+    if parts not in counts or not is_impossible(log_chance):
+        return None
+    return Parts([parts, *(count for count in counts if count != parts)], "merge")
 
 
 def _may_draw(view: StreamView) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.integers import are_distinct, contains
+from detloader.audits.integers import are_distinct, contains, places
 from detloader.audits.measures.conditions import topology_differences
 from detloader.audits.measures.delivery import find_delivery, has_same_records
 from detloader.audits.measures.enumeration import (
@@ -20,6 +20,7 @@ from detloader.audits.measures.enumeration import (
 )
 from detloader.audits.measures.statistics import is_impossible
 from detloader.audits.rule import CannotTell
+from detloader.audits.turns import formula_of_turns
 
 if TYPE_CHECKING:
     from detloader.audits.columns import Integers
@@ -143,6 +144,8 @@ def _by_enumeration(comparison: Comparison, names: Names) -> Orders | None:
     if _sorting(orders, names) is None:
         if not names.relative and find_delivery(comparison) is not None:
             return None
+        if formula_of_turns(places(order_a, order_b), len(order_a)):
+            return None  # as workers take turns, and no hash or listing does
         if kind_of_change(comparison, names, orders) == "unknown":
             raise CannotTell("index, or PYTHONHASHSEED and platform of both runs")
     return orders

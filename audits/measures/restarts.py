@@ -85,6 +85,8 @@ def is_joined(whole: StreamView, resumed: StreamView, position: int) -> bool:
     """
     if resumed.declared("parent") is not None or not 0 < position < resumed.rows:
         return False
+    if resumed.rows > whole.rows - position:
+        return True  # more than can come after it
     first = min(CERTAIN, position)
     return np.array_equal(whole.record.values[:first], resumed.record.values[:first])
 

@@ -381,3 +381,29 @@ def test_less_of_an_order_or_of_another_one_is_no_merge_of_its_parts(
     for name, epochs in (("stopped", orders), ("other", others)):
         b = write_run(tmp_path / name, as_rows([epoch[:39] for epoch in epochs]))
         assert not findings_of(audit(a, b), RULE)
+
+
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize(("size", "workers", "rows"), [(16, 4, 1), (1024, 4, 1), (60, 3, 5)])
+def test_whole_parts_in_turn_are_named_with_nothing_declared(
+    text: bool, size: int, workers: int, rows: int, tmp_path: Path
+) -> None:
+    ids: list[Any] = [f"r{n:04d}" if text else n for n in range(size)]
+    length = size // workers
+    in_turn = [
+        ids[part * length + place]
+        for turn in range(length // rows)
+        for part in range(workers)
+        for place in range(turn * rows, (turn + 1) * rows)
+    ]
+    declared = {"shuffle": False, "source_size": size, "env": {"PYTHONHASHSEED": None}}
+    a = write_run(tmp_path / "a", {"record": ids}, declared)
+    b = write_run(tmp_path / "b", {"record": in_turn}, declared)
+    result = audit(a, b)
+
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(result.findings[0])["formula"] == f"b = merge(partition(a, {workers}))"
+    told = {**declared, "workers": 0}
+    other = write_run(tmp_path / "other", {"record": in_turn}, told | {"workers": workers})
+    result = audit(write_run(tmp_path / "none", {"record": ids}, told), other)
+    assert loud_rules(result)[0] in {RULE, "topology-dependence"}

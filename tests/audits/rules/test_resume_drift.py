@@ -274,3 +274,12 @@ def test_a_joined_log_of_exact_restarts_is_identical(tmp_path: Path) -> None:
     joined = rows(order(20))
 
     assert loud_rules(compare(tmp_path, joined, joined, resume={"position": 7, "epoch": 1})) == []
+
+
+@pytest.mark.parametrize("position", [40, 50, 60])
+def test_a_part_alone_in_another_order_is_no_joined_log(position: int, tmp_path: Path) -> None:
+    whole = order(100, epochs=1)
+    rest = random.Random(5).sample(whole[position:], 100 - position)
+    result = compare(tmp_path, rows(whole), rows(rest), resume={"position": position})
+
+    assert evidence_of(only(result))["kind"] == "other-order"
