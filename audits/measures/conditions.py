@@ -65,27 +65,24 @@ READERS = frozenset(
 """Packages that read and decode; what they change is content, never an order or a draw."""
 
 INERT = frozenset(
-    {
-        "inert",
-        "buffer",
-        "buffer_size",
-        "log_level",
-        "num_epochs",
-        "num_parallel_calls",
-        "num_threads",
-        "num_workers",
-        "persistent_workers",
-        "pin_memory",
-        "prefetch",
-        "prefetch_buffer_size",
-        "prefetch_factor",
-        "read_ahead",
-        "threads",
-        "verbose",
-        "workers",
-    }
+    """
+    inert
+
+    buffer buffer_size num_parallel_calls num_threads num_workers persistent_workers pin_memory
+    prefetch prefetch_buffer_size prefetch_factor read_ahead threads workers
+
+    checkpoint_dir ckpt_dir device epochs experiment experiment_name log_dir log_every log_interval
+    log_level logging_dir logging_steps max_epochs max_steps num_epochs num_train_epochs output_dir
+    project run_name save_dir save_every save_steps verbose wandb
+
+    accumulate_grad_batches adam_beta1 adam_beta2 adam_epsilon amp betas bf16 clip_grad_norm fp16
+    gradient_accumulation_steps gradient_clip_val grad_clip learning_rate loss lr lr_scheduler
+    max_grad_norm max_lr min_lr momentum optim optimizer precision scheduler warmup warmup_ratio
+    warmup_steps weight_decay
+    """.split()  # noqa: SIM905 - read as a page
 )
-"""Entries of a configuration that change how fast a loader is, or its order, never a sample."""
+"""Entries of a configuration that change no sample: how fast a loader is, and in which order;
+where results go; how a model is trained."""
 
 
 def is_unexplained(comparison: Comparison, known: Known) -> bool:

@@ -32,8 +32,8 @@ sample are listed in the configuration under "inert".
 ## Limits
 
 Needs a declared `cache` that is on in both runs, a declared `config`, and `content`.
-Entries that are known to set buffers, threads and prefetching are never held against
-a run.
+Entries that are known to set buffers and threads, where results go, or how a model is
+trained (such as `lr` and `output_dir`) are never held against a run.
 
 ## Seen in
 

@@ -79,6 +79,7 @@ def test_samples_that_changed_with_the_configuration_are_clean(tmp_path: Path) -
     [
         ({"prefetch": 2}, {"prefetch": 8}),
         ({"num_threads": 1, "buffer_size": 10}, {"num_threads": 4}),
+        ({"lr": 0.1, "output_dir": "x"}, {"lr": 0.2, "output_dir": "y"}),
         ({"note": "x"}, {"note": "y", "inert": ["note"]}),
         ({"scale": 2}, {"scale": 2}),
     ],
