@@ -241,7 +241,7 @@ def keras_cases() -> list[Case]:
     def recorded(_: Fit, run: str, **options: Any) -> Fit:
         return Fit(lambda turn: RecordFit(f"{run}-{turn}", **options))
 
-    class Batches(keras.utils.PyDataset):
+    class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.rng = np.random.default_rng(0)
@@ -292,7 +292,7 @@ def streaming_cases() -> list[Case]:
         for image, label in zip(pixels, labels, strict=True):
             writer.write({"image": image, "label": label})
 
-    class Shards(StreamingDataset):
+    class Shards(StreamingDataset):  # type: ignore[misc]
         def __getitem__(self, index: Any) -> Any:
             sample = super().__getitem__(index)
             return {**sample, "image": augment(sample["image"], RNG)}
