@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from torchdata.stateful_dataloader import (  # type: ignore[import-untyped]
+from torchdata.stateful_dataloader import (
     StatefulDataLoader,
 )
 
