@@ -6,6 +6,7 @@ A run is a folder; each rank of each of its streams has a folder of its own:
 schema        the header, field by field
 canonical     the header's bytes, and the digest over them
 arrays        columns as NumPy arrays and back
+column_types  which columns there may be
 digests       blocks, columns and fingerprints, byte for byte
 content       the digest of one delivered sample, and of each row of a batch
 packed        the same for many batches of one form, faster
@@ -16,7 +17,7 @@ folders       a rank's folder: local, on this machine, or remote, in a store
 claim         a rank's folder, taken for one writer
 beside        files of a run that belong to no rank
 journal       rows that no sealed part holds yet; flatbuffers looks into its messages
-unlisted      sealed parts that the journal lists, and the header does not yet
+sealed        what was sealed so far; unlisted, which parts of it the journal lists alone
 parts         sealed rows, in Parquet; unpacking looks through one first, by means of thrift
 writer        one rank being recorded
 opening       headers of a run

@@ -18,17 +18,15 @@ import pyarrow as pa
 
 from detloader.errors import UsageError
 from detloader.manifest.canonical import encode_header
-from detloader.manifest.digests import arrow_type, block_digests, column_type
-from detloader.manifest.fingerprints import fingerprint, make_column
+from detloader.manifest.column_types import column_types
+from detloader.manifest.digests import arrow_type, block_digests
+from detloader.manifest.fingerprints import fingerprint
 from detloader.manifest.folders import folder_of
 from detloader.manifest.layout import HEADER, part_path
 from detloader.manifest.parts import part_bytes
 from detloader.manifest.run_id import choose_run_id
 from detloader.manifest.schema import (
-    BLOCK_ROWS,
     PART_ROWS,
-    RESERVED,
-    ColumnType,
     Declared,
     Environment,
     FileEntry,
@@ -36,10 +34,9 @@ from detloader.manifest.schema import (
     Level,
     Recipe,
     Seen,
-    allowed_types,
     is_stored,
 )
-from detloader.manifest.unlisted import Blocks, Unlisted
+from detloader.manifest.sealed import Sealed
 from detloader.manifest.unpacking import MOST_BYTES
 
 if TYPE_CHECKING:
@@ -141,14 +138,9 @@ class RankWriter:
         self.sampling = sampling
         self.strong = strong
         self._journal: Journal | NoJournal | None = None
-        self._types: dict[str, ColumnType] = {}
-        self._blocks: dict[str, list[str]] = {}
-        self._epochs: set[int | None] = set()
+        self._sealed = Sealed({})
         self._pending: list[pa.Table] = []
         self._pending_bytes = 0
-        self._sealed_rows = 0
-        self._files: list[FileEntry] = []
-        self._listed_rows = self._listed_files = 0
         self._closed = False
         self._begin(run_id)
 
@@ -163,22 +155,21 @@ class RankWriter:
             message = f"{self.folder} is sealed: record into another folder"
             raise UsageError(message)
         rows = self._as_told(rows)
-        types = _column_types(rows.schema)
+        types = column_types(rows.schema)
         if self._journal is None:
-            self._types = types
-            self._blocks = {name: [] for name in types}
+            self._sealed = Sealed(types)
             self._begin_journal()
-        if types != self._types:
-            message = f"the columns changed from {self._types} to {types}"
+        if types != self._sealed.types:
+            message = f"the columns changed from {self._sealed.types} to {types}"
             raise UsageError(message)
-        rows = rows.select(list(self._types)).cast(self._arrow_schema())
+        rows = rows.select(list(self._sealed.types)).cast(self._arrow_schema())
         while len(rows):
-            if self.rows - self._sealed_rows == PART_ROWS:
+            if self.rows - self._sealed.rows == PART_ROWS:
                 self._seal_part()
-                if self._sealed_rows - self._listed_rows > PART_ROWS * self.folder.most_unlisted:
+                if self._sealed.count_unlisted() > self.folder.most_unlisted:
                     self._list_parts(self._sealed_header([], 0))
                 self._begin_journal()
-            room = PART_ROWS - (self.rows - self._sealed_rows)
+            room = PART_ROWS - (self.rows - self._sealed.rows)
             self._take(rows.slice(0, room))
             rows = rows.slice(room)
 
@@ -201,9 +192,9 @@ class RankWriter:
         """
         if self._closed:
             return
-        if self.rows > self._sealed_rows:
+        if self.rows > self._sealed.rows:
             self._seal_part()
-        if self._sealed_rows > self._listed_rows:
+        if self._sealed.count_unlisted():
             self._list_parts(self._sealed_header([], 0))
         header = self._sealed_header(list(seeds), lost)
         if skipped is not None:
@@ -273,71 +264,47 @@ class RankWriter:
         self._pending.append(rows)
         self._pending_bytes += rows.nbytes
         self.rows += len(rows)
-        if "epoch" in self._types:
-            self._epochs.update(rows["epoch"].unique().to_pylist())
+        if "epoch" in self._sealed.types:
+            self._sealed.note_epochs(rows["epoch"].unique().to_pylist())
 
     def _seal_part(self) -> None:
         """Write the pending rows as a part; where that fails, they stay pending."""
         rows = pa.concat_tables(self._pending)
-        digests = {name: list(block_digests(rows[name])) for name in self._types}
-        stored = [name for name in self._types if is_stored(name, self._header.level)]
-        if stored:
-            self._files.append(self._write_part(rows.select(stored)))
-        for name, blocks in self._blocks.items():
-            blocks.extend(digests[name])
-        self._sealed_rows += len(rows)
+        digests = {name: list(block_digests(rows[name])) for name in self._sealed.types}
+        stored = [name for name in digests if is_stored(name, self._header.level)]
+        file = self._write_part(rows.select(stored)) if stored else None
+        self._sealed.add(len(rows), digests, file)
         self._pending, self._pending_bytes = [], 0
 
     def _write_part(self, rows: pa.Table) -> FileEntry:
-        path = part_path(len(self._files))
+        path = part_path(len(self._sealed.files))
         data = part_bytes(rows)
         self.folder.write(path, data)
         digest = hashlib.sha256(data).hexdigest()
         return FileEntry(path=path, size=len(data), rows=len(rows), sha256=digest)
 
     def _arrow_schema(self) -> pa.Schema:
-        return pa.schema([(name, arrow_type(type_)) for name, type_ in self._types.items()])
+        return pa.schema([(name, arrow_type(type_)) for name, type_ in self._sealed.types.items()])
 
     def _begin_journal(self) -> None:
         previous = self._journal
         self._journal = self.folder.begin_journal(
-            self._arrow_schema(), self._sealed_rows, self._unlisted()
+            self._arrow_schema(), self._sealed.rows, self._sealed.unlisted()
         )
         if previous is not None:
             previous.close()
 
-    def _unlisted(self) -> Unlisted | None:
-        """Return the sealed parts that the header does not list; None where it lists all."""
-        if self._sealed_rows == self._listed_rows:
-            return None
-        first = self._listed_rows // BLOCK_ROWS
-        return Unlisted(
-            first_row=self._listed_rows,
-            files=self._files[self._listed_files :],
-            columns=[
-                Blocks(name, self._types[name], blocks[first:])
-                for name, blocks in self._blocks.items()
-            ],
-            epochs=self._epochs_seen(),
-        )
-
-    def _epochs_seen(self) -> int:
-        # Without such a column all rows are of epoch 0.
-        return len(self._epochs) if "epoch" in self._types else int(self._sealed_rows > 0)
-
     def _sealed_header(self, seeds: list[int], lost: int) -> Header:
-        columns = [
-            make_column(name, self._types[name], list(blocks))
-            for name, blocks in self._blocks.items()
-        ]
-        seen = Seen(rows=self._sealed_rows, epochs=self._epochs_seen(), seeds=seeds, lost=lost)
         return msgspec.structs.replace(
-            self._header, columns=columns, files=list(self._files), seen=seen
+            self._header,
+            columns=self._sealed.columns(),
+            files=list(self._sealed.files),
+            seen=self._sealed.seen(seeds, lost),
         )
 
     def _list_parts(self, header: Header) -> None:
         self._write_header(header)
-        self._listed_rows, self._listed_files = header.seen.rows, len(header.files)
+        self._sealed.note_listed()
 
     def _write_header(self, header: Header) -> None:
         self.folder.write(HEADER, encode_header(header))
@@ -354,21 +321,3 @@ def _check_json(header: Header) -> None:
     except (TypeError, ValueError, RecursionError) as error:
         message = f"what was declared cannot be written as JSON: {error}"
         raise UsageError(message) from error
-
-
-def _column_types(schema: pa.Schema) -> dict[str, ColumnType]:
-    types: dict[str, ColumnType] = {}
-    for field in schema:
-        type_ = column_type(field.type)
-        allowed = allowed_types(field.name)
-        if type_ is None or type_ not in allowed:
-            message = f"column {field.name!r} is {field.type}, not {' or '.join(allowed)}"
-            raise UsageError(message)
-        types[field.name] = type_
-    if len(types) < len(schema.names):
-        message = f"two columns have one name: {', '.join(schema.names)}"
-        raise UsageError(message)
-    if reserved := RESERVED & types.keys():
-        message = f"column {min(reserved)!r} is the reader's own: give it another name"
-        raise UsageError(message)
-    return types
