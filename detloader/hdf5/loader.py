@@ -193,7 +193,11 @@ class Dataloader:
 
     @property
     def dataset(self) -> grain.MapDataset[Any]:
-        """The `grain.MapDataset` of the epoch that began last; before, in the seed's own order."""
+        """The `grain.MapDataset` of the epoch that began last, or that `set_epoch` went to.
+
+        Before either, as published, it has the order of the seed itself, which is that of no
+        epoch where each is shuffled anew.
+        """
         return self.plan.dataset(self.epochs.current)
 
     @property
@@ -210,7 +214,8 @@ class Dataloader:
     def to_iter_dataset(self) -> Stream:
         """Return `dataset` as a `grain.IterDataset` that reads ahead; it is no further epoch.
 
-        Its `mp_prefetch` reads in processes, with the same elements.
+        For the elements of `for batch in loader` call `set_epoch(e)` before. `mp_prefetch` of
+        what comes back reads in processes, with the same elements.
         """
         return self.plan.stream(self.epochs.current)
 
@@ -227,7 +232,7 @@ class Dataloader:
         self.epochs.reshuffle(check_integer("seed", seed, 0, optional=True))
 
     def set_epoch(self, epoch: int) -> None:
-        """Let the next iteration be a certain epoch, counted from 0.
+        """Let the next iteration be a certain epoch, counted from 0; `dataset` shows it already.
 
         Raises:
             UsageError: the epoch is no integer of 0 or more.

@@ -216,6 +216,14 @@ class RankWriter:
         """Let the header say, while the run is open, how many rows could not be recorded."""
         self._list_parts(self._sealed_header([], lost))
 
+    def redeclare(self, **fields: object) -> None:
+        """Let the header declare something else, which showed itself only while it ran."""
+        declared = msgspec.structs.replace(self._header.declared, **fields)
+        if declared == self._header.declared:
+            return
+        self._header = msgspec.structs.replace(self._header, declared=declared)
+        self._list_parts(self._sealed_header([], 0))
+
     def discard(self) -> None:
         """Remove all that was written, and the folders that were made for it."""
         self._closed = True

@@ -205,6 +205,18 @@ def test_a_sealed_writer_takes_no_more_rows_and_closes_once(tmp_path: Path) -> N
     assert files(tmp_path) == before
 
 
+def test_what_shows_itself_only_later_is_declared_at_once(tmp_path: Path) -> None:
+    writer = rank_writer(tmp_path / "run", seed=7, seed_used=7)
+    writer.append(ROWS)
+    writer.redeclare(seed_used="7, 5")
+
+    found = open_run(tmp_path / "run").streams["main"]
+    assert (found.declared.seed, found.declared.seed_used) == (7, "7, 5")
+    assert (found.rows, found.complete) == (len(ROWS), False)
+    writer.close()
+    assert verify_run(tmp_path / "run").streams["main"].declared.seed_used == "7, 5"
+
+
 def test_a_program_may_change_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)

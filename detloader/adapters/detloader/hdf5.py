@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import grain
 import pyarrow as pa
 
-from detloader.adapters.detloader.hdf5_rows import Delivered, RowMaker
+from detloader.adapters.detloader.hdf5_rows import (
+    Delivered,
+    RowMaker,
+    declared_seeds,
+    origin_of,
+)
 from detloader.adapters.request import Request
 from detloader.errors import UsageError
 from detloader.grain.elements import Witnessing
@@ -16,7 +21,7 @@ from detloader.grain.iterators import PassingIterator
 from detloader.hdf5.delivery.finishing import Witness
 from detloader.hdf5.delivery.stream import Stream
 from detloader.hdf5.loader import Dataloader
-from detloader.hdf5.order.epochs import Pass
+from detloader.hdf5.order.epochs import Pass, epoch_seed
 from detloader.hdf5.plan import Plan
 from detloader.manifest.rounding import EXACT, Digester
 from detloader.manifest.schema import Level
@@ -30,10 +35,19 @@ def wrap(loader: Dataloader | Stream, request: Request) -> RecordedDataloader | 
     plan = loader.plan
     full = request.level is not Level.ORDER
     rows = RowMaker(plan, request.ids, full=full)
-    declared = _declared(plan)
+    pass_ = _first_pass(loader)
+    declared = _declared(plan) | declared_seeds(plan, [origin_of(plan, pass_)])
     if rows.ids_differ:
         declared["replacement"] = False
+    if isinstance(loader, Stream) and _is_of_no_epoch(plan, pass_):
+        declared["config"]["order_seed"] = pass_.seed
     writer = request.writer(**declared)
+
+    def tell(origins: Iterable[int]) -> None:
+        told = declared_seeds(plan, origins).items()
+        writer.redeclare(**{name: seed for name, seed in told if name not in request.declared})
+
+    rows.tell_origins = tell
     recorder = Recorder[Delivered](writer, rows.encode, rows.seeds)
     witnessing = Witnessing(digester=request.digester if full else None)
     if isinstance(loader, Stream):
@@ -64,13 +78,25 @@ def remake(
             "an augmentation without a parameter rng may depend on all batches before: "
             "no row can be made alone"
         )
-    pass_ = loader.maker.pass_ if isinstance(loader, Stream) else loader.epochs.show()
+    pass_ = _first_pass(loader)
     maker = plan.maker(pass_, Witnessing(digester=digester))
     size = plan.settings.batch_size or 1
     first = start // size
     made = (plan.finisher.finish(maker, maker(n))[1] for n in range(first, -(-stop // size)))
     told = [Delivered(witness, pass_.epoch, resumed=False) for witness in made]
     return RowMaker(plan, None, full=True).encode(told).slice(start - first * size, stop - start)
+
+
+def _first_pass(loader: Dataloader | Stream) -> Pass:
+    return loader.maker.pass_ if isinstance(loader, Stream) else loader.epochs.show()
+
+
+def _is_of_no_epoch(plan: Plan, pass_: Pass) -> bool:
+    """Tell whether an order is none that `for batch in loader` has in the epoch of that number."""
+    settings = plan.settings
+    if pass_.chosen or not (settings.shuffle and settings.reshuffle_each_epoch):
+        return False
+    return pass_.seed != epoch_seed(plan.seed, pass_.epoch)
 
 
 def _declared(plan: Plan) -> dict[str, Any]:
@@ -80,8 +106,6 @@ def _declared(plan: Plan) -> dict[str, Any]:
     return {
         "loader": "Dataloader",
         "shuffle": settings.shuffle,
-        "seed": settings.seed,
-        "seed_used": plan.seed,
         "source_size": size,
         **({"num_samples": whole_pass} if whole_pass != size else {}),
         **({"order_policy": "fixed"} if fixed else {}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +14,11 @@ from detloader.adapters.ids import id_array
 from detloader.generators.folding import fold_draws
 from detloader.hdf5.delivery.finishing import Witness
 from detloader.hdf5.order.draws import Purpose
+from detloader.hdf5.order.epochs import Pass
 from detloader.hdf5.plan import Plan
 from detloader.randomness import digest_draws, stream_key
 
-__all__ = ["Delivered", "RowMaker"]
+__all__ = ["Delivered", "RowMaker", "declared_seeds", "origin_of"]
 
 
 class Delivered(NamedTuple):
@@ -38,15 +39,39 @@ class Delivered(NamedTuple):
         return len(self.witness.batch.span.rows)
 
 
+def origin_of(plan: Plan, pass_: Pass) -> int:
+    """Return the seed that an epoch's order comes of: the loader's, or one of `shuffle()`."""
+    return pass_.seed if pass_.chosen and plan.settings.shuffle else plan.seed
+
+
+def declared_seeds(plan: Plan, origins: Iterable[int]) -> dict[str, int | str | None]:
+    """Return what a run declares of its seeds: of several the list, as text.
+
+    A seed of `shuffle()` was given as much as that of the loader.
+    """
+    seeds = list(origins)
+    used = seeds[0] if len(seeds) == 1 else ", ".join(map(str, seeds))
+    drawn = plan.settings.seed is None and plan.seed in seeds
+    return {"seed": None if drawn else used, "seed_used": used}
+
+
 class RowMaker:
-    """Makes the rows of what was delivered, in the recorder's thread."""
+    """Makes the rows of what was delivered, in the recorder's thread.
+
+    Attributes:
+        seeds: those of the orders, in order of first use.
+        origins: those that these come of; see `origin_of`.
+        tell_origins: is told of them when there is a further one.
+    """
 
     def __init__(self, plan: Plan, ids: object, *, full: bool) -> None:
         self._plan = plan
         self._full = full
         self._ids = None if ids is None else id_array(ids, len(plan.pipeline.table))
-        # Keys only: a set that keeps the order of first use.
+        # Keys only: sets that keep the order of first use.
         self.seeds: dict[int, None] = {}
+        self.origins: dict[int, None] = {}
+        self.tell_origins: Callable[[Iterable[int]], None] | None = None
 
     @property
     def ids_differ(self) -> bool:
@@ -63,8 +88,7 @@ class RowMaker:
         index = np.concatenate([chunk.witness.batch.span.rows for chunk in chunks])
         passes = np.concatenate([chunk.witness.batch.span.passes for chunk in chunks])
         first = np.array([chunk.epoch for chunk in chunks]) * plan.settings.dataset_repetitions
-        if plan.settings.shuffle:
-            self.seeds |= dict.fromkeys(chunk.witness.pass_.seed for chunk in chunks)
+        self._note_seeds(chunk.witness.pass_ for chunk in chunks)
         columns: dict[str, Any] = {
             "record": self._record(index),
             "epoch": np.repeat(first, counts) + passes,
@@ -79,6 +103,16 @@ class RowMaker:
         columns["index"] = index
         columns["resumed"] = np.repeat([chunk.resumed for chunk in chunks], counts)
         return pa.table(columns)
+
+    def _note_seeds(self, passes: Iterable[Pass]) -> None:
+        if not self._plan.settings.shuffle:
+            return
+        known = len(self.origins)
+        for pass_ in dict.fromkeys(passes):
+            self.seeds[pass_.seed] = None
+            self.origins[origin_of(self._plan, pass_)] = None
+        if self.tell_origins is not None and len(self.origins) > known:
+            self.tell_origins(self.origins)
 
     def _record(self, index: NDArray[np.int64]) -> pa.Array[Any]:
         if self._ids is not None:

@@ -33,6 +33,7 @@ def write_state(state: State) -> dict[str, Any]:
         "fingerprint": state.fingerprint,
         "epoch": state.pass_.epoch,
         "seed": state.pass_.seed,
+        **({"chosen": True} if state.pass_.chosen else {}),
         "steps": state.steps,
     }
 
@@ -44,7 +45,8 @@ def read_state(saved: Mapping[str, Any], fingerprint: str) -> State:
         UsageError: it is none, or that of a loader with other files or arguments.
     """
     try:
-        state = State(saved["fingerprint"], Pass(saved["epoch"], saved["seed"]), saved["steps"])
+        pass_ = Pass(saved["epoch"], saved["seed"], saved.get("chosen", False))
+        state = State(saved["fingerprint"], pass_, saved["steps"])
     except (KeyError, TypeError) as error:
         message = "this is no state of a Dataloader's iterator: give what its get_state gave"
         raise UsageError(message) from error

@@ -95,7 +95,7 @@ class _Steps(grain.DatasetIterator[Any]):
 
     def set_state(self, state: dict[str, Any]) -> None:
         found = read_state(state, self._stream.plan.fingerprint)
-        if found.pass_ != self._stream.maker.pass_:
+        if found.pass_.order != self._stream.maker.pass_.order:
             raise UsageError(
                 f"the state is of epoch {found.pass_.epoch}, the stream of another order: "
                 "set it on iter() of the Dataloader, which goes to that epoch"

@@ -20,10 +20,22 @@ _SEEDS = 2**31
 
 
 class Pass(NamedTuple):
-    """One iteration of a loader: its number, and the seed of its order."""
+    """One iteration of a loader.
+
+    Attributes:
+        epoch: its number.
+        seed: that of its order.
+        chosen: whether that seed was given to `shuffle()`, and does not follow the loader's.
+    """
 
     epoch: int
     seed: int
+    chosen: bool = False
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """What decides order and draws."""
+        return self.epoch, self.seed
 
 
 def epoch_seed(seed: int, number: int) -> int:
@@ -38,8 +50,8 @@ class Epochs:
 
     Attributes:
         seed: the loader's.
-        current: the epoch that began last; before the first one, number 0 in the order that
-            the seed itself gives.
+        current: the epoch that began last, or was chosen since; before the first one, number
+            0 in the order that the seed itself gives.
         next: number of the epoch that begins next.
     """
 
@@ -56,11 +68,12 @@ class Epochs:
 
     def show(self) -> Pass:
         """Return the epoch that would begin now."""
-        seed = self.current.seed
-        if self._reshuffle:
-            number = self._drawn if self._published else self.next
-            seed = epoch_seed(self.seed, number) if self._chosen is None else self._chosen
-        return Pass(self.next, seed)
+        if not self._reshuffle:
+            return self.current._replace(epoch=self.next)
+        if self._chosen is not None:
+            return Pass(self.next, self._chosen, chosen=True)
+        number = self._drawn if self._published else self.next
+        return Pass(self.next, epoch_seed(self.seed, number))
 
     def latest(self) -> Pass:
         """Return the epoch that was iterated last; before the first one, that which begins next."""
@@ -79,18 +92,22 @@ class Epochs:
         """Choose the seed of the order; None takes the next one that is drawn."""
         if self._published:
             # There a seed of 0 counts as none, and the next epoch has another order again.
-            self.current = Pass(self.next, seed or epoch_seed(self.seed, self._draw()))
+            seed = seed or None
+        else:
+            self._chosen = seed
+        if seed is not None:
+            self.current = Pass(self.next, seed, chosen=True)
             return
-        if seed is None:
-            # An epoch to come has its seed already: this only shows it.
-            seed = epoch_seed(self.seed, self.next if self._reshuffle else self._draw())
-        self._chosen = seed
-        self.current = Pass(self.next, seed)
+        # An epoch to come has its seed already: this only shows it.
+        shown = self._reshuffle and not self._published
+        number = self.next if shown else self._draw()
+        self.current = Pass(self.next, epoch_seed(self.seed, number))
 
     def set_next(self, epoch: int) -> None:
-        """Let a certain epoch be the next one."""
+        """Let a certain epoch be the next one, and show it."""
         self.next = self._drawn = epoch
         self._chosen = None
+        self.current = self.show()
 
     def resume(self, pass_: Pass) -> None:
         """Be in an epoch that began in another process."""
