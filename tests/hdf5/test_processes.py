@@ -1,4 +1,4 @@
-"""Files in processes that were forked, and in those that may open few."""
+"""Files and iterators in processes that were forked, and in those that may open few."""
 
 from __future__ import annotations
 
@@ -26,6 +26,49 @@ for taken in range(6):
     assert os.waitpid(child, 0)[1] == 0, taken
 """
 
+GOING_ON = """
+import os, sys
+from tests.support.hdf5_files import add_noise, first_values, load
+arguments = {"num_threads": int(sys.argv[2]), "augmentation": add_noise}
+wanted = first_values(load(sys.argv[1], **arguments))
+for taken in range(8):
+    steps = iter(load(sys.argv[1], **arguments))
+    head = [next(steps) for _ in range(taken)]
+    child = os.fork()
+    if child == 0:
+        state = steps.get_state()
+    whole = first_values([*head, *steps])
+    if child == 0:
+        steps.set_state(state)
+        sys.exit(not whole == wanted == first_values([*head, *steps]))
+    assert os.waitpid(child, 0)[1] == 0, taken
+    assert whole == wanted
+"""
+
+OF_WORKERS = """
+import os, sys
+import grain
+from detloader.errors import UsageError
+from tests.support.hdf5_files import first_values, load
+if __name__ == "__main__":
+    loader = load(sys.argv[1])
+    stream = loader.to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(num_workers=1))
+    steps = iter(stream)
+    head = [next(steps)]
+    if (child := os.fork()) == 0:
+        try:
+            next(steps)
+        except UsageError:
+            other = iter(stream)
+            other.set_state(steps.get_state())
+            whole = first_values([*head, *other])
+            other.close()
+            os._exit(whole != first_values(loader.to_iter_dataset()))
+        os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    assert first_values([*head, *steps]) == first_values(loader.to_iter_dataset())
+"""
+
 FEW = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
@@ -35,10 +78,10 @@ print([sorted(first_values(loader)) for loader in loaders])
 """
 
 
-def run(program: str, folder: Path) -> str:
+def run(program: str, folder: Path, *arguments: str) -> str:
     root = Path(__file__).parents[2]
     done = subprocess.run(
-        [sys.executable, "-c", program, folder],
+        [sys.executable, "-c", program, folder, *arguments],
         cwd=root,
         capture_output=True,
         text=True,
@@ -52,6 +95,17 @@ def run(program: str, folder: Path) -> str:
 @pytest.mark.parametrize("count", [1, 5])
 def test_a_forked_process_reads_what_its_parent_reads(tmp_path: Path, count: int) -> None:
     assert run(FORK, write(tmp_path, *[20] * count)) == ""
+
+
+@pytest.mark.parametrize("threads", ["0", "1", "8"])
+def test_a_forked_process_goes_on_with_an_iterator_and_so_does_its_parent(
+    tmp_path: Path, threads: str
+) -> None:
+    assert run(GOING_ON, write(tmp_path, 20, 9), threads) == ""
+
+
+def test_a_forked_process_is_told_that_workers_are_its_parents(tmp_path: Path) -> None:
+    assert run(OF_WORKERS, write(tmp_path, 20, 9)) == ""
 
 
 def test_more_files_than_a_process_may_open_are_read(tmp_path: Path) -> None:

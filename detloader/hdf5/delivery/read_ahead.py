@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import weakref
 from collections import deque
 from concurrent.futures import Future
 from typing import Any, overload
@@ -12,6 +14,8 @@ from detloader.hdf5.delivery.batches import Batch, BatchMaker
 from detloader.hdf5.delivery.readers import Readers
 
 __all__ = ["Batches", "ReadAhead"]
+
+_all: weakref.WeakSet[_ReadingAhead] = weakref.WeakSet()
 
 
 class Batches(grain.MapDataset[Any]):
@@ -59,15 +63,24 @@ class ReadAhead(grain.IterDataset[Any]):
 
 
 class _ReadingAhead(grain.DatasetIterator[Any]):
+    """Iterates batches; after a fork the child reads on from where it stood."""
+
     def __init__(self, batches: grain.MapDataset[Any], options: grain.ReadOptions) -> None:
         super().__init__()
         self._batches = batches
         self._count = len(batches)
         self._size = options.prefetch_buffer_size
         self._next = 0
+        self._threads = min(options.num_threads, self._size)
+        self.begin_reading()
+        _all.add(self)
+
+    def begin_reading(self) -> None:
+        """Ask new threads, whatever became of others."""
         self._ahead: deque[Future[Any]] = deque()
-        threads = min(options.num_threads, self._size)
-        self._readers = Readers(batches.__getitem__, threads) if threads else None
+        self._readers: Readers | None = None
+        if self._threads:
+            self._readers = Readers(self._batches.__getitem__, self._threads)
 
     def __next__(self) -> Any:
         self._assert_not_closed()
@@ -113,3 +126,13 @@ class _ReadingAhead(grain.DatasetIterator[Any]):
         self._ahead.clear()
         if self._readers is not None:
             self._readers.forget()
+
+
+def _begin_all() -> None:
+    # The threads stayed in the parent, some of them maybe with a lock.
+    for each in list(_all):
+        each.begin_reading()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_all)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -56,7 +57,7 @@ class Stream(grain.IterDataset[Any]):
         make_flag_readable()
         batches = self._parent.__iter__()
         if self._workers is not None:
-            batches = UnsharingIterator(batches)
+            batches = _OfWorkers(batches)
         return SteadyIterator(_Steps(batches, self))
 
     def mp_prefetch(
@@ -76,6 +77,22 @@ class Stream(grain.IterDataset[Any]):
 
     def __str__(self) -> str:
         return "Dataloader"
+
+
+class _OfWorkers(UnsharingIterator):
+    """What the worker processes of one process read; to a forked child they give nothing."""
+
+    def __init__(self, parent: grain.DatasetIterator[Any]) -> None:
+        super().__init__(parent)
+        self._process = os.getpid()
+
+    def __next__(self) -> Any:
+        if os.getpid() != self._process:
+            raise UsageError(
+                f"the workers of this iterator belong to process {self._process}, from which this "
+                "one was forked: begin another iterator, and set_state() of this one's get_state()"
+            )
+        return super().__next__()
 
 
 class _Steps(grain.DatasetIterator[Any]):
