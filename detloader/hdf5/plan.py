@@ -105,7 +105,7 @@ class Plan:
     def fingerprint(self) -> str:
         """What tells this rank's epochs from those of any other files or arguments."""
         files: list[JsonValue] = [
-            [file.name, list(shape)]
+            [file.label, list(shape)]
             for file, shape in zip(self.files, self.pipeline.shapes, strict=True)
         ]
         return fingerprint_of(

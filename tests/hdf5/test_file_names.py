@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from detloader import Dataloader, open_run, record
 from detloader.errors import FileError
-from tests.support.hdf5_files import load, numbered, write_file
+from tests.support.hdf5_files import first_values, load, numbered, write_file
 
 # Bytes that a name may have: none of it need be UTF-8.
 stems = st.one_of(
@@ -45,6 +45,33 @@ def test_each_file_comes_once_in_one_order_under_its_name(
     assert len(set(ids)) == len(names)
     again = load(folder / inner, shuffle=False, batch_size=None)
     assert [int(sample.flat[0]) for sample in again] == [number for number, _ in found]
+
+
+def test_bytes_without_utf_8_are_told_from_how_they_are_spelled(tmp_path: Path) -> None:
+    for number, name in enumerate((b"a\xe9", b"a\\xe9", b"a\\\\xe9", "a\u00e9".encode())):
+        write_file(tmp_path / "data" / f"{os.fsdecode(name)}.hdf5", numbered(1, number))
+
+    with record(load(tmp_path / "data"), tmp_path / "run") as twin:
+        list(twin)
+
+    ids = open_run(tmp_path / "run").streams["main"].table(["record"])["record"].to_pylist()
+    assert sorted(ids) == [
+        "a\\\\\\\\xe9.hdf5#0:1",
+        "a\\\\xe9.hdf5#0:1",
+        "a\\xe9.hdf5#0:1",
+        "a\u00e9.hdf5#0:1",
+    ]
+
+
+def test_a_state_over_files_of_any_name_is_saved_and_restored(tmp_path: Path) -> None:
+    write_file(tmp_path / os.fsdecode(b"caf\xe9.hdf5"), numbered(9))
+    steps = iter(load(tmp_path))
+    next(steps)
+
+    taken_up = iter(load(tmp_path))
+    taken_up.set_state(steps.get_state())
+
+    assert first_values(taken_up) == first_values(steps)
 
 
 def test_a_name_that_would_break_the_line_is_spelled_out_in_errors(tmp_path: Path) -> None:

@@ -38,6 +38,15 @@ class SourceFile:
     path: str
     name: str
 
+    @property
+    def label(self) -> str:
+        r"""The name as text that has UTF-8, whatever the bytes of the file system are.
+
+        A byte that has none is `\xNN`, a backslash two: no two names have one label.
+        """
+        escaped = self.name.replace("\\", "\\\\")
+        return os.fsencode(escaped).decode("utf-8", "backslashreplace")
+
 
 @dataclass(frozen=True, slots=True)
 class Discovered:

@@ -1,13 +1,12 @@
 """What each row of the table is called, and what the user is told of it.
 
-A record's ID is the file's name, its frames, and its index on each further axis that is
+A record's ID is the file's label, its frames, and its index on each further axis that is
 iterated: `dir/a.hdf5#0:3` holds frames 0 to 2, `dir/a.hdf5#0:6:2` every other one of six,
 `dir/a.hdf5#0:3,2=5` those at index 5 of axis 2.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ class Records:
         self, files: Sequence[SourceFile], shapes: Sequence[tuple[int, ...]], table: BlockTable
     ) -> None:
         self._files = files
-        self._names = pa.array([_readable(file.name) for file in files], pa.string())
+        self._names = pa.array([file.label for file in files], pa.string())
         self._shapes = shapes
         self._table = table
 
@@ -83,8 +82,3 @@ class Records:
 
 def _text(numbers: NDArray[np.int64]) -> pa.Array[Any]:
     return pc.cast(pa.array(numbers), pa.string())
-
-
-def _readable(name: str) -> str:
-    """Return a name as text that has UTF-8, whatever the bytes of the file system are."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
