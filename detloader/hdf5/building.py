@@ -50,7 +50,8 @@ def build_pipeline(
     if settings.validate:
         refuse({file.path: _faults(file.path) for file in files})
     handles = Handles(files, settings.key, capacity)
-    shapes = [handles.open(number).shape for number in range(len(files))]
+    sources = [(found.shape, found.dtype) for found in map(handles.open, range(len(files)))]
+    shapes = [shape for shape, _ in sources]
     _refuse_other_axes(files, shapes)
     table = _table(files, shapes, settings)
     reader = BlockReader(table)
@@ -63,6 +64,7 @@ def build_pipeline(
     return Pipeline(
         seed=seed,
         shapes=shapes,
+        dtypes=[dtype for _, dtype in sources],
         block_shapes=block_shapes,
         sample_shapes=sample_shapes,
         table=table,

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 from detloader.grain.iterators import grain
 from detloader.hdf5.arguments import Compatibility, Remainder, check_integer, take_extras
-from detloader.hdf5.delivery.state import read_state
 from detloader.hdf5.delivery.stream import EpochIterator, Stream
 from detloader.hdf5.files.discovery import discover
 from detloader.hdf5.order.epochs import Epochs, Pass
@@ -254,10 +253,13 @@ class Dataloader:
     def _begin(self) -> Stream:
         return self._stream(self.epochs.begin())
 
-    def _resume(self, state: Mapping[str, Any]) -> Stream:
-        pass_ = read_state(state, self.plan.fingerprint).pass_
+    def _resume(self, state: dict[str, Any]) -> grain.DatasetIterator[Any]:
+        pass_ = self.plan.read_state(state).pass_
+        steps = self._stream(pass_).__iter__()
+        steps.set_state(state)
+        # Last, for a state may be damaged.
         self.epochs.resume(pass_)
-        return self._stream(pass_)
+        return steps
 
     def _stream(self, pass_: Pass) -> Stream:
         return self.plan.stream(pass_)

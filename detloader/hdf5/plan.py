@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from detloader.hdf5.building import build_pipeline
 from detloader.hdf5.delivery.batches import BatchMaker
 from detloader.hdf5.delivery.finishing import Augmentation, Finisher
 from detloader.hdf5.delivery.read_ahead import Batches
-from detloader.hdf5.delivery.state import fingerprint_of
+from detloader.hdf5.delivery.state import State, fingerprint_of, name_of, read_state
 from detloader.hdf5.delivery.stream import Stream
 from detloader.hdf5.delivery.tensors import tensor_converter
 from detloader.hdf5.files.discovery import Discovered
@@ -103,19 +104,36 @@ class Plan:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """What tells this rank's epochs from those of any other files or arguments."""
+        """What tells this rank's epochs from those of other files or arguments."""
+        return fingerprint_of(
+            {
+                **self._told(),
+                "dtypes": [dtype.str for dtype in self.pipeline.dtypes],
+                "commits": dict(self.commits),
+                "augmentation": name_of(self.settings.augmentation),
+            }
+        )
+
+    @functools.cached_property
+    def earlier_fingerprint(self) -> str:
+        """That of states which knew neither dtypes, nor commits, nor the augmentation."""
+        return fingerprint_of(self._told())
+
+    def _told(self) -> dict[str, JsonValue]:
         files: list[JsonValue] = [
             [file.label, list(shape)]
             for file, shape in zip(self.files, self.pipeline.shapes, strict=True)
         ]
-        return fingerprint_of(
-            {
-                "settings": self.settings.described(),
-                "seed": self.seed,
-                "shard_index": self.settings.shard_index,
-                "files": files,
-            }
-        )
+        return {
+            "settings": self.settings.described(),
+            "seed": self.seed,
+            "shard_index": self.settings.shard_index,
+            "files": files,
+        }
+
+    def read_state(self, saved: Mapping[str, Any]) -> State:
+        """Return a state that was saved by the same loader; see `read_state`."""
+        return read_state(saved, [self.fingerprint, self.earlier_fingerprint])
 
     def _augmented_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if self.settings.augmentation is None:

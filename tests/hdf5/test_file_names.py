@@ -55,12 +55,8 @@ def test_bytes_without_utf_8_are_told_from_how_they_are_spelled(tmp_path: Path) 
         list(twin)
 
     ids = open_run(tmp_path / "run").streams["main"].table(["record"])["record"].to_pylist()
-    assert sorted(ids) == [
-        "a\\\\\\\\xe9.hdf5#0:1",
-        "a\\\\xe9.hdf5#0:1",
-        "a\\xe9.hdf5#0:1",
-        "a\u00e9.hdf5#0:1",
-    ]
+    stems = ("a\\xe9", "a\\\\xe9", "a\\\\\\\\xe9", "a\u00e9")
+    assert set(ids) == {f"{stem}.hdf5#0:1" for stem in stems}
 
 
 def test_a_state_over_files_of_any_name_is_saved_and_restored(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -153,10 +154,123 @@ def test_a_stream_refuses_the_state_of_another_epoch(folder: Path) -> None:
     assert first_values(own) == first_values(steps)
 
 
-@pytest.mark.parametrize("state", [{}, {"next_index": 3}, None])
+@pytest.mark.parametrize("state", [{}, {"next_index": 3}, None, "state", []])
 def test_what_is_no_state_is_refused(folder: Path, state: Any) -> None:
     with pytest.raises(UsageError, match="no state of a Dataloader's iterator"):
         iter(load(folder)).set_state(state)
+
+
+DAMAGED = [
+    {"steps": None},
+    {"steps": {}},
+    {"steps": {"next_index": "1"}},
+    {"steps": {"next_index": 1.5}},
+    {"epoch": "1"},
+    {"epoch": None},
+    {"epoch": -1},
+    {"epoch": True},
+    {"seed": "7"},
+    {"seed": 1.5},
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGED, ids=str)
+def test_a_damaged_state_is_refused_and_leaves_all_as_it_was(
+    folder: Path, damage: dict[str, Any]
+) -> None:
+    loader = load(folder)
+    loader.set_epoch(3)
+    state = iter(loader).get_state() | damage
+    other = load(folder)
+    steps = iter(other)
+
+    with pytest.raises(UsageError, match="a damaged one: give what its get_state gave"):
+        steps.set_state(state)
+    assert first_values(steps) == first_values(load(folder))
+    assert first_values(other) == first_values(load_at(folder, 1))
+
+
+def load_at(folder: Path, epoch: int) -> Any:
+    loader = load(folder)
+    loader.set_epoch(epoch)
+    return loader
+
+
+@pytest.mark.parametrize("damage", [{"steps": None}, {"steps": {}}, {"steps": {"next_index": 1}}])
+def test_a_damaged_state_of_a_stream_in_workers_is_refused(
+    folder: Path, damage: dict[str, Any]
+) -> None:
+    stream = load(folder).to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(1))
+
+    with pytest.raises(UsageError, match="a damaged one"):
+        iter(stream).set_state(iter(stream).get_state() | damage)
+
+
+@pytest.mark.parametrize("number", [np.int64, np.uint32])
+def test_numbers_of_numpy_are_those_of_a_state(folder: Path, number: Any) -> None:
+    steps = iter(load(folder))
+    next(steps)
+    state = steps.get_state()
+    state = {**state, "epoch": number(0), "steps": {"next_index": number(1)}}
+
+    taken_up = iter(load(folder))
+    taken_up.set_state(state)
+
+    assert first_values(taken_up) == first_values(steps)
+
+
+class Scaling:
+    def __init__(self, factor: int) -> None:
+        self.factor = factor
+
+    def __call__(self, batch: Any) -> Any:
+        return batch * self.factor
+
+    def other(self, batch: Any) -> Any:
+        return batch
+
+
+@pytest.mark.parametrize(
+    "augmentation",
+    [add_noise, functools.partial(add_noise), Scaling(2), Scaling(2).other, lambda batch: batch],
+    ids=["function", "partial", "object", "method", "lambda"],
+)
+def test_the_state_of_another_augmentation_is_refused(folder: Path, augmentation: Any) -> None:
+    state = iter(load(folder, augmentation=augmentation)).get_state()
+
+    iter(load(folder, augmentation=augmentation)).set_state(json.loads(json.dumps(state)))
+    for other in (None, np.negative):
+        with pytest.raises(UsageError, match="other files or arguments"):
+            iter(load(folder, augmentation=other)).set_state(state)
+
+
+def test_what_an_augmentation_was_made_with_is_not_told(folder: Path) -> None:
+    state = iter(load(folder, augmentation=Scaling(2))).get_state()
+
+    taken_up = iter(load(folder, augmentation=Scaling(0)))
+    taken_up.set_state(state)
+
+    assert set(first_values(taken_up)) == {0}
+
+
+def test_the_state_of_data_of_another_type_is_refused(folder: Path, tmp_path: Path) -> None:
+    for number in range(3):
+        write_file(tmp_path / f"f_{number}.hdf5", numbered(7, 100 * number).astype(np.int16))
+
+    with pytest.raises(UsageError, match="other files or arguments"):
+        iter(load(tmp_path)).set_state(iter(load(folder)).get_state())
+
+
+def test_a_state_from_before_types_and_augmentations_were_told_is_taken_up(folder: Path) -> None:
+    loader = load(folder, augmentation=add_noise)
+    steps = iter(loader)
+    next(steps)
+    state = {**steps.get_state(), "fingerprint": loader.plan.earlier_fingerprint}
+
+    taken_up = iter(load(folder, augmentation=add_noise))
+    taken_up.set_state(state)
+
+    assert first_values(taken_up) == first_values(steps)
 
 
 def test_a_closed_iterator_gives_nothing(folder: Path) -> None:

@@ -35,6 +35,7 @@ class Pipeline:
     Attributes:
         seed: the loader's; draws follow it.
         shapes: the shape of each file's dataset.
+        dtypes: its type, as it is stored.
         block_shapes: that of the blocks that are read of it.
         sample_shapes: that of the samples that come of them.
         normalization: the range of the images and the one that it is mapped to, or None.
@@ -44,6 +45,7 @@ class Pipeline:
 
     seed: int
     shapes: Sequence[tuple[int, ...]]
+    dtypes: Sequence[np.dtype[Any]]
     block_shapes: Sequence[tuple[int, ...]]
     sample_shapes: Sequence[tuple[int, ...]]
     table: BlockTable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import weakref
 from collections import deque
@@ -104,7 +105,7 @@ class _ReadingAhead(grain.DatasetIterator[Any]):
         return {"next_index": self._next}
 
     def set_state(self, state: dict[str, int]) -> None:
-        wanted = state["next_index"]
+        wanted = operator.index(state["next_index"])
         if not 0 <= wanted <= self._count:
             raise UsageError(f"the state is of batch {wanted}, of {self._count}: take another one")
         self._forget()

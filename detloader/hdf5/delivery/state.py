@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from detloader.errors import UsageError
 from detloader.findings import JsonValue
+from detloader.hdf5.arguments import check_integer
 from detloader.hdf5.order.epochs import Pass
 from detloader.manifest.canonical import canonical_bytes
 
-__all__ = ["State", "fingerprint_of", "read_state", "write_state"]
+__all__ = ["State", "fingerprint_of", "name_of", "no_state", "read_state", "write_state"]
 
 
 class State(NamedTuple):
@@ -38,19 +40,41 @@ def write_state(state: State) -> dict[str, Any]:
     }
 
 
-def read_state(saved: Mapping[str, Any], fingerprint: str) -> State:
+def name_of(function: Callable[..., Any] | None) -> str | None:
+    """Return what tells one callable from another in every process: its name, not its code."""
+    if function is None:
+        return None
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__qualname__", None)
+    return name if isinstance(name, str) else type(function).__qualname__
+
+
+def no_state() -> UsageError:
+    """Return the error that says that something is no state."""
+    return UsageError(
+        "this is no state of a Dataloader's iterator, or a damaged one: give what its get_state "
+        "gave"
+    )
+
+
+def read_state(saved: Mapping[str, Any], fingerprints: Sequence[str]) -> State:
     """Return a saved state.
+
+    Args:
+        saved: what `write_state` gave.
+        fingerprints: those of the loader that takes it up.
 
     Raises:
         UsageError: it is none, or that of a loader with other files or arguments.
     """
     try:
-        pass_ = Pass(saved["epoch"], saved["seed"], saved.get("chosen", False))
+        epoch, seed = (check_integer(name, saved[name], 0) for name in ("epoch", "seed"))
+        pass_ = Pass(epoch, seed, saved.get("chosen") is True)
         state = State(saved["fingerprint"], pass_, saved["steps"])
-    except (KeyError, TypeError) as error:
-        message = "this is no state of a Dataloader's iterator: give what its get_state gave"
-        raise UsageError(message) from error
-    if state.fingerprint != fingerprint:
+    except (KeyError, TypeError, AttributeError, UsageError) as error:
+        raise no_state() from error
+    if state.fingerprint not in fingerprints:
         raise UsageError(
             "the state was saved by a Dataloader with other files or arguments: "
             "make this one as that one was made"

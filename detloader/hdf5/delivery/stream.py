@@ -17,7 +17,7 @@ from detloader.grain.iterators import (
 )
 from detloader.hdf5.delivery.batches import BatchMaker
 from detloader.hdf5.delivery.read_ahead import Batches, ReadAhead
-from detloader.hdf5.delivery.state import State, read_state, write_state
+from detloader.hdf5.delivery.state import State, no_state, write_state
 
 if TYPE_CHECKING:
     from detloader.hdf5.plan import Plan
@@ -111,13 +111,18 @@ class _Steps(grain.DatasetIterator[Any]):
         return write_state(State(fingerprint, pass_, self._parent.get_state()))
 
     def set_state(self, state: dict[str, Any]) -> None:
-        found = read_state(state, self._stream.plan.fingerprint)
+        found = self._stream.plan.read_state(state)
         if found.pass_.order != self._stream.maker.pass_.order:
             raise UsageError(
                 f"the state is of epoch {found.pass_.epoch}, the stream of another order: "
                 "set it on iter() of the Dataloader, which goes to that epoch"
             )
-        self._parent.set_state(found.steps)
+        try:
+            self._parent.set_state(found.steps)
+        except UsageError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise no_state() from error
 
 
 class EpochIterator(grain.DatasetIterator[Any]):
@@ -130,14 +135,14 @@ class EpochIterator(grain.DatasetIterator[Any]):
         self,
         show: Callable[[], Stream],
         begin: Callable[[], Stream],
-        resume: Callable[[dict[str, Any]], Stream],
+        resume: Callable[[dict[str, Any]], grain.DatasetIterator[Any]],
     ) -> None:
         """Take the loader's ways to a stream.
 
         Args:
             show: the epoch that would begin now.
             begin: begins it.
-            resume: goes to the epoch of a state.
+            resume: goes to the epoch of a state, and in it to where that stands.
         """
         super().__init__()
         self._show = show
@@ -170,9 +175,7 @@ class EpochIterator(grain.DatasetIterator[Any]):
         Raises:
             UsageError: the state is that of another loader.
         """
-        steps = self._resume(state).__iter__()
-        steps.set_state(state)
-        self._steps = steps
+        self._steps = self._resume(state)
 
     def close(self) -> None:
         """Stop reading ahead; nothing comes any more."""
