@@ -66,14 +66,14 @@ class Plan:
         self._refuse_lone_seed()
         self._refuse_nothing()
 
-    def order(self, seed: int) -> SampleOrder:
-        """Return the order of an epoch of this seed."""
+    def order(self, seed: int, *, shard_index: int | None = None) -> SampleOrder:
+        """Return the order of an epoch of this seed, by default of the own shard."""
         settings = self.settings
         return SampleOrder(
             size=len(self.pipeline.table),
             seed=seed if settings.shuffle else None,
             shard=Shard(
-                index=settings.shard_index,
+                index=settings.shard_index if shard_index is None else shard_index,
                 count=settings.num_shards,
                 remainder=settings.shard_remainder,
             ),
@@ -169,16 +169,20 @@ class Plan:
             )
 
     def _refuse_nothing(self) -> None:
-        maker, settings = self.maker(Pass(0, self.seed)), self.settings
-        size = len(self.pipeline.table)
-        if not maker.order.rows_of_pass:
+        settings, size = self.settings, len(self.pipeline.table)
+        pass_, last = Pass(0, self.seed), settings.num_shards - 1
+        # The last shard has the fewest samples. Where it has none, each rank says so, for one
+        # that fails alone leaves the others waiting.
+        order = self.order(self.seed, shard_index=last)
+        if not order.rows_of_pass:
             raise UsageError(
-                f"no samples: shard {settings.shard_index} of {settings.num_shards} has none "
-                f"of {size}; lower num_shards to at most {size}"
+                f"no samples: shard {last} of {settings.num_shards} has none of {size}; lower "
+                f"num_shards to at most {size}"
             )
-        if not len(maker):
+        if not len(BatchMaker(self.pipeline, order, pass_)):
+            of_shard = f" of shard {last}" if last else ""
             raise UsageError(
-                f"no samples: drop_remainder leaves no batch of {settings.batch_size}; "
+                f"no samples: drop_remainder leaves no batch of {settings.batch_size}{of_shard}; "
                 "lower batch_size"
             )
 

@@ -300,7 +300,21 @@ def test_a_file_error_comes_whole_from_a_worker_process(tmp_path: Path) -> None:
         ({"num_shards": 2}, "say by shard_index which one"),
         ({"num_shards": 2, "shard_index": 2}, "shard_index must be below num_shards, 2, not 2"),
         ({"shard_index": 7}, "shard_index must be below num_shards, 1, not 7"),
-        ({"num_shards": 9, "shard_index": 8}, "shard 8 of 9 has none of 6; lower num_shards"),
+        *[
+            (
+                {"num_shards": 9, "shard_index": index, "shard_remainder": remainder},
+                "shard 8 of 9 has none of 6; lower num_shards to at most 6",
+            )
+            for index in (0, 5, 6, 8)
+            for remainder in ("keep", "drop")
+        ],
+        *[
+            (
+                {"num_shards": 4, "shard_index": index, "batch_size": 2, "drop_remainder": True},
+                "leaves no batch of 2 of shard 3; lower batch_size",
+            )
+            for index in range(4)
+        ],
         ({"batch_size": 7, "drop_remainder": True}, "drop_remainder leaves no batch of 7"),
         ({"initial_frame_axis": 3}, "initial_frame_axis 3 is no axis"),
         ({"initial_frame_axis": 1.5}, "initial_frame_axis must be given as integers"),
