@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from detloader.errors import UsageError
 
 __all__ = [
@@ -57,15 +59,14 @@ def check_count(name: str, value: object, least: int, *, optional: bool = False)
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """Return whether an argument is true.
+    """Return a flag as a bool; 0 and 1 are flags, too.
 
     Raises:
-        UsageError: it is neither, as an array of several values.
+        UsageError: it is none. Text, such as "False", would be true.
     """
-    try:
-        return bool(value)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"{name} must be True or False, not {value!r}") from error
+    if not isinstance(value, bool | np.bool_ | Integral) or value not in (0, 1):
+        raise UsageError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
 
 
 def check_axes(name: str, axes: Any) -> tuple[int, ...]:

@@ -327,7 +327,9 @@ def test_a_file_error_comes_whole_from_a_worker_process(tmp_path: Path) -> None:
         ({"augmentation": 3}, "augmentation must be callable"),
         ({"normalization_range": (0, 1)}, "image_range must be set"),
         ({"image_range": (1, 0)}, "lower bound first"),
-        ({"resize_type": "resize"}, "there is no image_size"),
+        ({"resize_type": "resize"}, "resize_type is 'resize', but there is no image_size"),
+        ({"resize_axes": (9, 9)}, r"resize_axes is \(9, 9\), but there is no image_size"),
+        ({"resize_kwargs": {"nonsense": 1}}, "resize_kwargs is .*, but there is no image_size"),
         ({"image_size": (3,)}, "image_size"),
         ({"image_size": (1, 1), "resize_type": "nearest"}, "resize_type is 'nearest'"),
         ({"shard_remainder": "even"}, "shard_remainder must be one of 'keep', 'pad', 'drop'"),
@@ -340,6 +342,15 @@ def test_a_file_error_comes_whole_from_a_worker_process(tmp_path: Path) -> None:
             ({name: np.array([1, 2])}, f"{name} must be True or False")
             for name in ("shuffle", "cache", "prefetch", "validate", "convert_to_tensor")
         ],
+        *[({"shuffle": value}, "shuffle must be True or False") for value in ("False", 2, None)],
+        *[
+            (
+                {"image_size": (1, 1), "resize_kwargs": {name: value}},
+                f"{name} must be True or False, not",
+            )
+            for name in ("antialias", "crop_to_aspect_ratio", "pad_to_aspect_ratio")
+            for value in ("no", None)
+        ],
         *[
             ({"image_size": (1, 1), name: np.array(2)}, name)
             for name in ("image_size", "resize_axes", "resize_type", "resize_kwargs")
@@ -351,6 +362,10 @@ def test_a_file_error_comes_whole_from_a_worker_process(tmp_path: Path) -> None:
         ({"directory_splits": [0.5, 0.5]}, "2 directory_splits for 1 paths"),
         ({"directory_splits": [1.5]}, "must lie between 0 and 1"),
         ({"directory_splits": 0.1}, "leave no file"),
+        *[
+            ({"directory_splits": value}, "must lie between 0 and 1")
+            for value in (object(), np.array(0.5), np.float32(1.5), [None], "a")
+        ],
     ],
 )
 def test_an_argument_that_makes_no_sense_is_refused_by_name(
@@ -388,6 +403,14 @@ def test_numbers_of_numpy_are_integers(folder: Path) -> None:
     loader = load(folder, batch_size=np.int64(2), image_size=np.array([3, 3]), seed=np.uint8(3))
 
     assert loader.shape == (2, 3, 3, 1)
+
+
+def test_shares_and_flags_may_be_numbers_of_numpy(folder: Path) -> None:
+    loader = load(folder, directory_splits=np.float32(0.5), shuffle=np.False_, cache=1)
+
+    assert [file.name for file in loader.plan.files] == ["f_0.hdf5"]
+    assert first_values(loader) == [0, 1, 2]
+    assert len(load(folder, resize_kwargs={}).shape) == 4
 
 
 def test_unknown_arguments_are_a_type_error_that_names_them(folder: Path) -> None:

@@ -12,8 +12,11 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from detloader.errors import FileError, MissingFileError, UsageError
 from detloader.extras import require
@@ -188,11 +191,11 @@ def _by_published_number(paths: Sequence[str]) -> list[str]:
 
 
 def _shares(groups: Sequence[Sequence[str]], splits: Any) -> list[list[str]]:
-    shares = [splits] if isinstance(splits, int | float) else list(splits)
+    shares: list[Any] = list(splits) if np.iterable(splits) else [splits]
     if len(shares) != len(groups):
         message = f"{len(shares)} directory_splits for {len(groups)} paths: give one for each"
         raise UsageError(message)
-    if not all(isinstance(share, int | float) and 0 <= share <= 1 for share in shares):
+    if not all(isinstance(share, Real) and 0 <= float(share) <= 1 for share in shares):
         raise UsageError(f"directory_splits must lie between 0 and 1, not {splits!r}")
     return [
         list(group[: int(share * len(group))]) for group, share in zip(groups, shares, strict=True)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detloader.errors import UsageError
+from detloader.hdf5.arguments import check_flag
 from detloader.hdf5.images.interpolation import INTERPOLATIONS, interpolate
 
 __all__ = ["FITS", "Fit"]
@@ -56,6 +57,8 @@ class Stretch:
         _one_of("interpolation", self.interpolation, INTERPOLATIONS)
         _one_of("fill_mode", self.fill_mode, ("constant",))
         _number("fill_value", self.fill_value)
+        for name in ("antialias", "crop_to_aspect_ratio", "pad_to_aspect_ratio"):
+            check_flag(name, getattr(self, name))
         if self.crop_to_aspect_ratio and self.pad_to_aspect_ratio:
             raise UsageError("give crop_to_aspect_ratio or pad_to_aspect_ratio, not both")
 

@@ -39,16 +39,22 @@ def make_resize(
         frame_axis: the axis of frames in the sample; None if it has none.
 
     Returns:
-        The resizing, or None if no size and no type is given.
+        The resizing, or None if no size is given, and nothing else that would need it.
 
     Raises:
         UsageError: an argument makes no sense, or is not known.
         MissingExtraError: OpenCV is not installed.
     """
     if image_size is None:
-        if resize_type is None:
-            return None
-        raise UsageError(f"resize_type is {resize_type!r}, but there is no image_size: give one")
+        given = {
+            "resize_type": resize_type,
+            "resize_axes": resize_axes,
+            "resize_kwargs": None if resize_kwargs == {} else resize_kwargs,
+        }
+        for name, value in given.items():
+            if value is not None:
+                raise UsageError(f"{name} is {value!r}, but there is no image_size: give one")
+        return None
     # Here, for it may be missing, and the first sample should not wait for it.
     require("cv2", extra="hdf5")
     return Resize(
