@@ -205,6 +205,9 @@ class Dataloader:
 
         With an augmentation, a copy of that is called with zeros, once, to see what it makes
         of them.
+
+        Raises:
+            LoaderError: the augmentation fails, or returns nothing that has a shape.
         """
         if self._shape is None:
             self._shape = self.plan.shape()

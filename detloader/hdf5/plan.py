@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import math
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from detloader.grain.elements import Witnessing
 from detloader.grain.iterators import grain
 from detloader.hdf5.building import build_pipeline
 from detloader.hdf5.delivery.batches import BatchMaker
-from detloader.hdf5.delivery.finishing import Augmentation, Finisher
+from detloader.hdf5.delivery.finishing import Finisher
 from detloader.hdf5.delivery.read_ahead import Batches
 from detloader.hdf5.delivery.state import State, fingerprint_of, name_of, read_state
 from detloader.hdf5.delivery.stream import Stream
@@ -100,7 +99,7 @@ class Plan:
         file = int(self.pipeline.table.locate(rows).file[0])
         sample = self.pipeline.sample_shapes[file]
         shape = sample if self.settings.batch_size is None else (len(rows), *sample)
-        return self._augmented_shape(shape)
+        return self.finisher.augmented_shape(shape)
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -134,15 +133,6 @@ class Plan:
     def read_state(self, saved: Mapping[str, Any]) -> State:
         """Return a state that was saved by the same loader; see `read_state`."""
         return read_state(saved, [self.fingerprint, self.earlier_fingerprint])
-
-    def _augmented_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        if self.settings.augmentation is None:
-            return shape
-        augmentation = _copied(self.settings.augmentation)
-        zeros = np.zeros(shape, np.float32)
-        if self.finisher.gives_generator:
-            return tuple(augmentation(zeros, rng=np.random.default_rng(0)).shape)
-        return tuple(augmentation(zeros).shape)
 
     def read_options(self) -> grain.ReadOptions:
         """Return how far Grain reads ahead, and with how many threads."""
@@ -185,11 +175,3 @@ class Plan:
                 f"no samples: drop_remainder leaves no batch of {settings.batch_size}{of_shard}; "
                 "lower batch_size"
             )
-
-
-def _copied(augmentation: Augmentation) -> Augmentation:
-    """Copy an augmentation: what it has drawn or counted must not depend on who looks."""
-    try:
-        return copy.deepcopy(augmentation)
-    except Exception:  # noqa: BLE001  # whatever an object raises that cannot be copied
-        return augmentation

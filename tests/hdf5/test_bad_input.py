@@ -405,6 +405,28 @@ def test_numbers_of_numpy_are_integers(folder: Path) -> None:
     assert loader.shape == (2, 3, 3, 1)
 
 
+def fail(batch: Any) -> Any:
+    raise KeyError("mask")
+
+
+@pytest.mark.parametrize(
+    ("augmentation", "message"),
+    [
+        (fail, r"failed on zeros of shape \(4, 2, 2, 1\): KeyError: 'mask'$"),
+        (lambda batch: None, r"returned None for zeros of shape \(4, 2, 2, 1\): return images"),
+        (lambda batch, rng: batch.missing, "AttributeError: 'numpy.ndarray' object"),
+        (lambda batch: [1, 2], "returned list, which has no shape"),
+    ],
+)
+def test_a_shape_that_an_augmentation_does_not_give_says_so(
+    folder: Path, augmentation: Any, message: str
+) -> None:
+    loader = load(folder, augmentation=augmentation)
+    for _ in range(2):
+        with pytest.raises(LoaderError, match=message):
+            _ = loader.shape
+
+
 def test_shares_and_flags_may_be_numbers_of_numpy(folder: Path) -> None:
     loader = load(folder, directory_splits=np.float32(0.5), shuffle=np.False_, cache=1)
 

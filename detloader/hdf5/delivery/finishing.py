@@ -6,6 +6,7 @@ so neither happens in the threads or workers that read.
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable
@@ -95,28 +96,54 @@ class Finisher:
     ) -> tuple[Any, int]:
         if self.augmentation is None:
             return batch.images, 0
+        named = f"batch {batch.number}"
         if not self.gives_generator:
-            return _call(self.augmentation, batch), 0
+            return _call(self.augmentation, batch.images, named), 0
         generator = PositionGenerator(maker.draw_seed(Purpose.AUGMENTATION))
         generator.reset(int(batch.span.positions[0]))
         rng = generator.generator
         if draws is not None:
             rng = ListeningGenerator(generator.bit_generator, draws)
-        return _call(self.augmentation, batch, rng=rng), generator.taken()
+        return _call(self.augmentation, batch.images, named, rng=rng), generator.taken()
+
+    def augmented_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape that images of a shape are augmented to, by a copy and with zeros.
+
+        Raises:
+            LoaderError: the augmentation fails, or returns something without a shape.
+        """
+        if self.augmentation is None:
+            return shape
+        further = {"rng": np.random.default_rng(0)} if self.gives_generator else {}
+        zeros = np.zeros(shape, np.float32)
+        images = _call(_copied(self.augmentation), zeros, f"zeros of shape {shape}", **further)
+        try:
+            return tuple(images.shape)
+        except (AttributeError, TypeError) as error:
+            kind = type(images).__name__
+            raise LoaderError(f"the augmentation returned {kind}, which has no shape") from error
 
 
-def _call(augmentation: Augmentation, batch: Batch, **further: Any) -> Any:
-    """Call an augmentation; what goes wrong names the batch."""
+def _call(augmentation: Augmentation, images: Any, named: str, **further: Any) -> Any:
+    """Call an augmentation; what goes wrong names the images."""
     try:
-        images = augmentation(batch.images, **further)
+        images = augmentation(images, **further)
     except DetloaderError:
         raise
     except Exception as error:
         what = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise LoaderError(f"the augmentation failed on batch {batch.number}: {what}") from error
+        raise LoaderError(f"the augmentation failed on {named}: {what}") from error
     if images is None:
-        raise LoaderError(f"the augmentation returned None for batch {batch.number}: return images")
+        raise LoaderError(f"the augmentation returned None for {named}: return images")
     return images
+
+
+def _copied(augmentation: Augmentation) -> Augmentation:
+    """Copy an augmentation: what it has drawn or counted must not depend on who looks."""
+    try:
+        return copy.deepcopy(augmentation)
+    except Exception:  # noqa: BLE001  # whatever an object raises that cannot be copied
+        return augmentation
 
 
 def _content(digester: Digester, images: Any, *, batched: bool) -> NDArray[np.uint64] | None:
