@@ -23,6 +23,7 @@ from detloader.errors import (
     MissingKeyError,
     UsageError,
 )
+from detloader.hdf5.loader import Dataloader
 from tests.support.hdf5_files import first_values, load, numbered, write, write_file
 
 LAYOUTS: list[dict[str, Any]] = [{}, {"chunks": (1, 2, 2)}]
@@ -108,6 +109,31 @@ def test_an_empty_folder_and_no_path_at_all_are_refused(tmp_path: Path) -> None:
         load([3])
     with pytest.raises(UsageError, match=r"an empty path: give '\.'"):
         load([tmp_path, ""])
+
+
+def test_links_to_folders_are_not_followed_and_told(tmp_path: Path) -> None:
+    write(tmp_path / "disk", 3)
+    write(tmp_path / "set" / "own", 2)
+    for name in ("b", "a"):
+        (tmp_path / "set" / name).symlink_to(tmp_path / "disk")
+    (tmp_path / "set" / "own" / "up").symlink_to(tmp_path / "set")
+    (tmp_path / "set" / "own" / "f_9.hdf5").symlink_to(tmp_path / "disk" / "f_0.hdf5")
+
+    with pytest.warns(UserWarning, match=r"set has links to folders, as .*/set/a, which") as told:
+        loader = Dataloader(tmp_path / "set", batch_size=1)
+    assert told[0].filename == __file__
+    assert [file.name for file in loader.plan.files] == ["own/f_0.hdf5", "own/f_9.hdf5"]
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+    assert len(load(tmp_path / "link").plan.files) == 1
+
+
+def test_a_folder_of_links_alone_says_why_it_holds_nothing(tmp_path: Path) -> None:
+    write(tmp_path / "disk", 3)
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "a").symlink_to(tmp_path / "disk")
+
+    with pytest.raises(UsageError, match=r"but behind links to folders, as .*/set/a, which"):
+        load(tmp_path / "set")
 
 
 def test_a_file_of_another_suffix_is_refused(folder: Path) -> None:

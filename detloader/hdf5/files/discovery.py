@@ -88,7 +88,9 @@ def discover(
         raise UsageError("file_paths names no file: give a folder, a file, or a list of them")
     local, commits = _local(given, revision)
     published = compatibility is not None
-    groups = [list(_expand(path, published=published)) for path in local]
+    groups: list[list[str]] = []
+    for path in local:
+        groups.append(list(_expand(path, published=published)))  # noqa: PERF401 - a frame more
     names = _names(local, groups)
     if sort and not published:
         groups = [sorted(group, key=_natural(names)) for group in groups]
@@ -151,8 +153,9 @@ def _in_folder(folder: str, *, published: bool) -> Iterator[str]:
         where = str(error.filename)
         raise FileError(f"{where} cannot be listed: {error.strerror}", where) from error
 
-    found = False
+    found, links = False, []
     for parent, folders, files in os.walk(folder, onerror=fail):
+        links += [str(path) for path in map(Path(parent).joinpath, folders) if path.is_symlink()]
         if not published:
             folders.sort()
             files.sort()
@@ -160,8 +163,13 @@ def _in_folder(folder: str, *, published: bool) -> Iterator[str]:
             if Path(file).suffix in _SUFFIXES:
                 found = True
                 yield str(Path(parent) / file)
+    # As published; and a link may lead back to where it is.
+    linked = f"links to folders, as {min(links)}, which are not followed" if links else ""
     if not found:
-        raise UsageError(f"{folder} holds no .hdf5 or .h5 file: give another folder")
+        but = f" but behind {linked}" if links else ""
+        raise UsageError(f"{folder} holds no .hdf5 or .h5 file{but}: give another folder")
+    if links:
+        warnings.warn(f"{folder} has {linked}: give their paths, too", stacklevel=5)
 
 
 def _names(local: Sequence[str], groups: Sequence[Sequence[str]]) -> dict[str, str]:
