@@ -185,17 +185,35 @@ def test_a_missing_key_is_a_key_error_that_names_near_ones(
     assert isinstance(caught.value, KeyError)
 
 
-def test_a_single_track_stands_for_the_whole_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["data/image/values", "/data/image/values"])
+@pytest.mark.parametrize("track", ["track_0", "track_1", "left ventricle"])
+def test_a_single_track_stands_for_the_whole_file(tmp_path: Path, track: str, key: str) -> None:
     path = tmp_path / "a.hdf5"
     with h5py.File(path, "w") as file:
         file.attrs["zea_version"] = "0.1.0"
-        file["tracks/track_0/data/image/values"] = numbered(3)
-    assert first_values(load(path, key="data/image/values", shuffle=False)) == [0, 1, 2]
+        file[f"tracks/{track}/data/image/values"] = numbered(3)
+    assert first_values(load(path, key=key, shuffle=False)) == [0, 1, 2]
 
     with h5py.File(path, "r+") as file:
-        file["tracks/track_1/data/image/values"] = numbered(3)
-    with pytest.raises(MissingKeyError, match="tracks/track_0/data/image/values"):
-        load(path, key="data/image/values")
+        file["tracks/track_9/data/image/values"] = numbered(3)
+    with pytest.raises(MissingKeyError, match=f"tracks/{track}/data/image/values"):
+        load(path, key=key)
+
+
+def test_tracks_that_are_no_group_are_no_tracks(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.hdf5", "w") as file:
+        file["tracks"] = numbered(1)
+
+    with pytest.raises(MissingKeyError, match="it has tracks"):
+        load(tmp_path, key="data/image/values", validate=False)
+
+
+@pytest.mark.parametrize("kind", [np.float32, str])
+def test_a_dataset_without_values_is_refused_as_that(tmp_path: Path, kind: type) -> None:
+    path = write_file(tmp_path / "a.hdf5", h5py.Empty(h5py.string_dtype() if kind is str else kind))
+
+    with pytest.raises(UsageError, match=r"data/image of .*a\.hdf5 is empty, without a shape"):
+        load(path)
 
 
 @pytest.mark.parametrize("data", [["a", "b"], np.ones(3, complex), np.zeros(3, "i4,f4")])

@@ -33,7 +33,7 @@ _NUMBERS = "biuf"
 FAILURES = (OSError, RuntimeError, KeyError, ValueError, TypeError)
 """What h5py raises where a file is damaged."""
 
-_GROUPS_OF_TRACKS = ("data/", "scan/")
+_GROUPS_OF_TRACKS = (b"data/", b"scan/")
 
 
 class Values(NamedTuple):
@@ -71,7 +71,7 @@ class OpenDataset:
             MissingFileError: there is no such file.
             MissingKeyError: it has no such dataset.
             FileError: it cannot be opened, being locked, cut short or no HDF5 file.
-            UsageError: the dataset holds no real numbers.
+            UsageError: the dataset holds no real numbers, or nothing at all.
         """
         self.path = path
         self._watch = Watch()
@@ -81,6 +81,9 @@ class OpenDataset:
             # Before anything is read: what changes from here on is seen.
             self._watch.add(path, own)
             stored = _dataset(self._file, key, path)
+            self.dataset = h5py.Dataset(stored, readonly=True)
+            if self.dataset.shape is None:
+                raise UsageError(f"{key} of {path} is empty, without a shape: give another key")
             self._holder = h5py.h5i.get_file_id(stored)
             # By an external link.
             linked = self._holder.id != self._file.id
@@ -90,7 +93,6 @@ class OpenDataset:
             layout = stored.get_create_plist()
             for file in files_outside(stored, layout, path):
                 self._watch.add(file, file)
-            self.dataset = h5py.Dataset(stored, readonly=True)
             self.shape: tuple[int, ...] = self.dataset.shape
             self.dtype: np.dtype[Any] = self.dataset.dtype
             # Offsets are those in the holder.
@@ -195,9 +197,8 @@ def unreadable(path: str, error: Exception) -> FileError:
 
 
 def _dataset(file: Any, key: str, path: str) -> Any:
-    name = _stored_name(file, key)
     try:
-        found = h5py.h5o.open(file, name.encode())
+        found = h5py.h5o.open(file, _stored_name(file, key.encode()))
     except (KeyError, ValueError) as error:
         raise _no_such_key(file, key, path) from error
     if not isinstance(found, h5py.h5d.DatasetID):
@@ -205,12 +206,14 @@ def _dataset(file: Any, key: str, path: str) -> Any:
     return found
 
 
-def _stored_name(file: Any, key: str) -> str:
+def _stored_name(file: Any, key: bytes) -> bytes:
     """Return where the key leads: with a single track its data are under that track."""
-    if not key.startswith(_GROUPS_OF_TRACKS) or key.partition("/")[0].encode() in file:
+    inner = key.lstrip(b"/")
+    if not inner.startswith(_GROUPS_OF_TRACKS) or inner.partition(b"/")[0] in file:
         return key
-    tracks = h5py.h5g.open(file, b"tracks") if b"tracks" in file else ()
-    return f"tracks/track_0/{key}" if len(tracks) == 1 else key
+    tracks = h5py.h5o.open(file, b"tracks") if b"tracks" in file else None
+    names = list(tracks) if isinstance(tracks, h5py.h5g.GroupID) else []
+    return b"/".join([b"tracks", *names, inner]) if len(names) == 1 else key
 
 
 def _no_such_key(file: Any, key: str, path: str) -> MissingKeyError:
