@@ -104,35 +104,25 @@ class Plan:
     @functools.cached_property
     def fingerprint(self) -> str:
         """What tells this rank's epochs from those of other files or arguments."""
+        files: list[JsonValue] = [
+            [file.label, list(shape)]
+            for file, shape in zip(self.files, self.pipeline.shapes, strict=True)
+        ]
         return fingerprint_of(
             {
-                **self._told(),
+                "settings": self.settings.described(),
+                "seed": self.seed,
+                "shard_index": self.settings.shard_index,
+                "files": files,
                 "dtypes": [dtype.str for dtype in self.pipeline.dtypes],
                 "commits": dict(self.commits),
                 "augmentation": name_of(self.settings.augmentation),
             }
         )
 
-    @functools.cached_property
-    def earlier_fingerprint(self) -> str:
-        """That of states which knew neither dtypes, nor commits, nor the augmentation."""
-        return fingerprint_of(self._told())
-
-    def _told(self) -> dict[str, JsonValue]:
-        files: list[JsonValue] = [
-            [file.label, list(shape)]
-            for file, shape in zip(self.files, self.pipeline.shapes, strict=True)
-        ]
-        return {
-            "settings": self.settings.described(),
-            "seed": self.seed,
-            "shard_index": self.settings.shard_index,
-            "files": files,
-        }
-
     def read_state(self, saved: Mapping[str, Any]) -> State:
         """Return a state that was saved by the same loader; see `read_state`."""
-        return read_state(saved, [self.fingerprint, self.earlier_fingerprint])
+        return read_state(saved, self.fingerprint)
 
     def read_options(self) -> grain.ReadOptions:
         """Return how far Grain reads ahead, and with how many threads."""

@@ -261,18 +261,6 @@ def test_the_state_of_data_of_another_type_is_refused(folder: Path, tmp_path: Pa
         iter(load(tmp_path)).set_state(iter(load(folder)).get_state())
 
 
-def test_a_state_from_before_types_and_augmentations_were_told_is_taken_up(folder: Path) -> None:
-    loader = load(folder, augmentation=add_noise)
-    steps = iter(loader)
-    next(steps)
-    state = {**steps.get_state(), "fingerprint": loader.plan.earlier_fingerprint}
-
-    taken_up = iter(load(folder, augmentation=add_noise))
-    taken_up.set_state(state)
-
-    assert first_values(taken_up) == first_values(steps)
-
-
 def test_a_closed_iterator_gives_nothing(folder: Path) -> None:
     steps = iter(load(folder, num_threads=2))
     next(steps)

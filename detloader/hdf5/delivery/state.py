@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from detloader.errors import UsageError
@@ -58,12 +58,12 @@ def no_state() -> UsageError:
     )
 
 
-def read_state(saved: Mapping[str, Any], fingerprints: Sequence[str]) -> State:
+def read_state(saved: Mapping[str, Any], fingerprint: str) -> State:
     """Return a saved state.
 
     Args:
         saved: what `write_state` gave.
-        fingerprints: those of the loader that takes it up.
+        fingerprint: that of the loader that takes it up.
 
     Raises:
         UsageError: it is none, or that of a loader with other files or arguments.
@@ -74,7 +74,7 @@ def read_state(saved: Mapping[str, Any], fingerprints: Sequence[str]) -> State:
         state = State(saved["fingerprint"], pass_, saved["steps"])
     except (KeyError, TypeError, AttributeError, UsageError) as error:
         raise no_state() from error
-    if state.fingerprint not in fingerprints:
+    if state.fingerprint != fingerprint:
         raise UsageError(
             "the state was saved by a Dataloader with other files or arguments: "
             "make this one as that one was made"
