@@ -1,19 +1,22 @@
 """SARIF 2.1.0, as GitHub's code scanning takes it.
 
-A finding stands at the manifest of the run that it is about, for a run has no source line:
-the path is that of the run, made relative, as GitHub asks.
+A finding stands at the manifest of the run that it is about, for a run has no source line.
+GitHub takes paths that are relative to the repository, and absolute ones of the scheme `file`
+alone: with any other it refuses the whole log.
 """
 
 from __future__ import annotations
 
 import hashlib
-from pathlib import PurePath
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import msgspec
 
 from detloader.findings import Severity, Verdict
+from detloader.manifest.layout import HEADER, is_remote, rank_name
 from detloader.reports.parts import excused, in_full, pages_of, run_of, streams_of
 from detloader.reports.plain import printable
 from detloader.reports.sentences import decision, headline
@@ -74,7 +77,7 @@ def _results(result: Result, stream: StreamResult) -> Iterator[dict[str, Any]]:
             rule=finding.rule,
             level=_LEVELS[finding.severity],
             text=printable(in_full(finding)),
-            path=printable(run_of(result, finding).path),
+            path=run_of(result, finding).path,
             more={"confirm": printable(finding.confirm)} if finding.confirm else {},
         )
     explained = any(finding.severity is not Severity.NOTE for finding in stream.findings)
@@ -85,7 +88,7 @@ def _results(result: Result, stream: StreamResult) -> Iterator[dict[str, Any]]:
             rule=UNEXPLAINED,
             level="error",
             text=headline(result),
-            path=printable(result.runs[-1].path),
+            path=result.runs[-1].path,
             more={},
         )
 
@@ -101,12 +104,12 @@ def _result(
     more: dict[str, Any],
 ) -> dict[str, Any]:
     name = printable(stream.name)
-    identity = msgspec.json.encode([rule, name, path, text])
+    identity = msgspec.json.encode([rule, name, printable(path), text])
     found: dict[str, Any] = {
         "ruleId": rule,
         "level": level,
         "message": {"text": text},
-        "locations": [_location(path, name)],
+        "locations": [_location(path, stream.name)],
         "partialFingerprints": {"detloaderFinding/v1": hashlib.sha256(identity).hexdigest()},
         "properties": {"stream": name, **more},
     }
@@ -117,17 +120,28 @@ def _result(
     return found
 
 
-def _location(path: str, stream: str) -> dict[str, Any]:
-    uri = f"{_relative(path)}/{stream or 'main'}/rank-00000/manifest.json"
+def _location(run: str, stream: str) -> dict[str, Any]:
     return {
         "physicalLocation": {
-            "artifactLocation": {"uri": quote(uri)},
+            "artifactLocation": {
+                "uri": _address(run, f"{stream or 'main'}/{rank_name(0)}/{HEADER}")
+            },
             "region": {"startLine": 1},
         }
     }
 
 
-def _relative(path: str) -> str:
-    """Return a path without its root, and without the steps that lead out of the folder."""
-    parts = PurePath(path).parts
-    return "/".join(part for part in parts if part not in {"..", PurePath(path).anchor})
+def _address(run: str, file: str) -> str:
+    """Return the address of a file of a run: relative below the working folder, whole elsewhere.
+
+    One in a store has no file on GitHub, whatever it is called; it has its name without the scheme.
+    """
+    if is_remote(run):
+        return quote(f"{run.partition('://')[2].strip('/')}/{file}")
+    named = Path(os.path.abspath(run))  # noqa: PTH100 - Path keeps the steps that lead back
+    # A result may name what no file system takes; Path.exists would raise there.
+    found = Path(run).resolve() if os.path.exists(run) else named  # noqa: PTH110 - as above
+    for place in (named, found):
+        if place.is_relative_to(Path.cwd()):
+            return quote((place.relative_to(Path.cwd()) / file).as_posix())
+    return (found / file).as_uri()

@@ -115,3 +115,17 @@ def test_several_runs_are_one_page(cli: Cli, pair: list[str]) -> None:
     assert page.startswith("<!doctype html>")
     assert page.count('<section class="comparison"') == 2
     assert "Every run against run_a" in page
+
+
+def test_findings_of_runs_with_whole_paths_stand_at_files_below_the_working_folder(
+    cli: Cli, case: Case, tmp_path: Path
+) -> None:
+    log = json.loads(cli("audit", *case("implicit-partitioning-10-4"), "--sarif", "-").stdout)
+    places = {
+        location["physicalLocation"]["artifactLocation"]["uri"]
+        for found in log["runs"][0]["results"]
+        for location in found["locations"]
+    }
+
+    assert places
+    assert all((tmp_path / place).is_file() for place in places)

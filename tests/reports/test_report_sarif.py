@@ -59,15 +59,61 @@ def test_every_result_has_its_rule_with_help_and_a_place(results: dict[str, Resu
     assert places(run) == ["runs/new/main/rank-00000/manifest.json"] * 2
 
 
-@pytest.mark.parametrize(
-    "path", ["/home/someone/runs/new", "../runs/new", "runs/new", "./runs/../new", "C:\\runs"]
-)
-def test_places_are_relative_and_stay_inside(path: str, results: dict[str, Result]) -> None:
-    runs = [msgspec.structs.replace(run, path=path) for run in results["changed"].runs]
-    for place in places(run_of(msgspec.structs.replace(results["changed"], runs=runs))):
-        assert not urlsplit(place).scheme
-        assert not place.startswith("/")
-        assert ".." not in place.split("/")
+MANIFEST = "main/rank-00000/manifest.json"
+
+
+def place_of(run: object, results: dict[str, Result]) -> str:
+    """Give where the findings about a run stand."""
+    runs = [msgspec.structs.replace(each, path=str(run)) for each in results["changed"].runs]
+    (place,) = {*places(run_of(msgspec.structs.replace(results["changed"], runs=runs)))}
+    return place
+
+
+@pytest.mark.parametrize("path", ["runs/new", "./runs/../runs/new", "{here}/runs/new"])
+def test_a_run_below_the_working_folder_has_a_relative_place(
+    path: str, results: dict[str, Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert place_of(path.format(here=tmp_path), results) == f"runs/new/{MANIFEST}"
+
+
+def test_the_working_folder_may_itself_be_a_run(
+    results: dict[str, Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert place_of(".", results) == MANIFEST
+
+
+def test_a_link_to_the_working_folder_leads_to_the_same_place(
+    results: dict[str, Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "real" / "run").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+    monkeypatch.chdir(tmp_path / "real")
+
+    assert place_of(tmp_path / "link" / "run", results) == f"run/{MANIFEST}"
+
+
+@pytest.mark.parametrize("path", ["../other/a run", "{here}/../other/a run"])
+def test_a_run_elsewhere_has_a_whole_address_of_the_one_scheme_that_github_takes(
+    path: str, results: dict[str, Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    place = place_of(path.format(here=here), results)
+
+    assert place == f"{tmp_path.as_uri()}/other/a%20run/{MANIFEST}"
+
+
+@pytest.mark.parametrize("path", ["s3://bucket/runs/new", "memory://bucket/runs/new/", "C:\\runs"])
+def test_no_place_has_another_scheme(path: str, results: dict[str, Result]) -> None:
+    place = place_of(path, results)
+
+    assert not urlsplit(place).scheme
+    assert place.endswith(f"/{MANIFEST}")
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
