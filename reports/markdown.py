@@ -34,7 +34,10 @@ LONGEST = 1_000
 
 _DIFFERENT = frozenset({Verdict.REGROUPED, Verdict.REORDERED, Verdict.CHANGED})
 _MARKS = re.compile(r"[\\`*_\[\]~$|]|^(?:[-+#=]|\d+[.)])")
-_REFERENCES = re.compile(r"@|#(?=\d)")
+_REFERENCES = re.compile(
+    r"@|#(?=\d)|:(?=//)|\b(?:gh|ghsa|cve)-(?=\w)|\bwww(?=\.)|[0-9a-f]{6}(?=[0-9a-f])", re.IGNORECASE
+)
+"""Begins whatever GitHub makes a link of: people, issues, commits, advisories and addresses."""
 
 
 def render(result: Result, *, limit: int = 10, color: bool = False) -> str:  # noqa: ARG001 - Markdown has no colours
