@@ -13,7 +13,7 @@ from detloader.findings import Severity
 from detloader.reports import formats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
 __all__ = [
     "batches_option",
@@ -91,11 +91,20 @@ def _with_output(
     def wrapped(**arguments: Any) -> None:
         chosen = {name: arguments.pop(name, unasked) for name, unasked in Output.OPTIONS.items()}
         files = {name: arguments.pop(name) for name in formats()}
-        function(output=Output.chosen(files, **chosen), **arguments)
+        read = [*_read(arguments)]
+        function(output=Output.chosen(files, read=read, **chosen), **arguments)
 
     for option in (*options, limit, *_destinations()):
         wrapped = option(wrapped)
     return wrapped
+
+
+def _read(arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the runs and files that the command line names for a command to read."""
+    for parameter in click.get_current_context().command.params:
+        if isinstance(parameter, click.Argument) or parameter.metavar in {"FILE", "RUN"}:
+            named = arguments.get(parameter.name or "")
+            yield from [named] if isinstance(named, str) else named or ()
 
 
 def _debug(function: _Function) -> _Function:

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import click
 
 from detloader import reports
+from detloader.audits.acceptance import FILE_NAME
 from detloader.cli.progress import waiting
-from detloader.cli.settings import read_settings
+from detloader.cli.settings import project_folder, read_settings
 from detloader.cli.status import status_of
 from detloader.errors import UsageError
 from detloader.findings import Severity
 from detloader.manifest.layout import write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from detloader.audits.equivalence import Equivalence
     from detloader.findings import Result
@@ -71,6 +72,7 @@ class Output:
         cls,
         destinations: Mapping[str, str | None],
         *,
+        read: Iterable[str],
         select: Sequence[str],
         ignore: Sequence[str],
         fail_on: str | None,
@@ -80,6 +82,16 @@ class Output:
     ) -> Output:
         """Take what the command line says, and for the rest the project's settings.
 
+        Args:
+            destinations: where each format goes; None where it is not wanted.
+            read: runs and files that the command reads; no report may overwrite one.
+            select: rules, as `--select` names them.
+            ignore: rules, as `--ignore` names them.
+            fail_on: a severity.
+            limit: rows and IDs that text shows.
+            quiet: whether the terminal gets one line only.
+            no_color: whether the terminal gets no colours.
+
         Raises:
             UsageError: if options exclude each other, or a file cannot be written; that is
                 better known before the runs are read.
@@ -87,6 +99,7 @@ class Output:
         settings = read_settings(Path.cwd())
         files = {name: Path(to) for name, to in destinations.items() if to not in (None, TERMINAL)}
         _refuse_unwritable(files.values())
+        _refuse_overwriting(files.values(), [*read, *_project_files()])
         return cls(
             files=files,
             terminal=_terminal_format(destinations, quiet=quiet),
@@ -146,6 +159,11 @@ def _terminal_format(destinations: Mapping[str, str | None], *, quiet: bool) -> 
     return named[0] if named else "text"
 
 
+def _project_files() -> Iterator[str]:
+    folder = project_folder(Path.cwd())
+    yield from (str(folder / name) for name in ("pyproject.toml", FILE_NAME))
+
+
 def _refuse_unwritable(paths: Iterable[Path]) -> None:
     seen: set[Path] = set()
     for path in paths:
@@ -154,6 +172,17 @@ def _refuse_unwritable(paths: Iterable[Path]) -> None:
         if path.resolve() in seen:
             raise UsageError(f"{path} is named twice: give each report a file of its own")
         seen.add(path.resolve())
+
+
+def _refuse_overwriting(paths: Iterable[Path], read: Iterable[str]) -> None:
+    """Refuse a file that is read, by whatever name, and one that lies in a run that is read."""
+    for path in paths:
+        target = path.resolve()
+        for each in filter(os.path.exists, read):
+            if target.exists() and target.samefile(each):
+                raise UsageError(f"{path} is read here, and would be lost: name another file")
+            if any(folder.samefile(each) for folder in target.parents):
+                raise UsageError(f"{path} lies in {each}, which is read: name a file elsewhere")
 
 
 def _write(path: Path, text: str) -> None:

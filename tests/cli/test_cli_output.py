@@ -83,6 +83,33 @@ def test_destinations_that_make_no_sense_are_refused(
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "file",
+    [
+        "run_a/main/rank-00000/manifest.json",
+        "run_b/main/rank-00000/manifest.json",
+        "run_b/report.html",
+        "link/main/report.html",
+        "names.csv",
+        "pyproject.toml",
+        "detloader-accepted.json",
+    ],
+)
+def test_no_report_is_written_over_what_is_read(
+    cli: Cli, pair: list[str], tmp_path: Path, file: str
+) -> None:
+    (tmp_path / "link").symlink_to("run_b")
+    (tmp_path / "names.csv").write_text("a,b\n1,1\n", encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text("", encoding="utf-8")
+    (tmp_path / "detloader-accepted.json").write_text('{"accepted": []}', encoding="utf-8")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    done = cli("audit", *pair, "--id-map", "names.csv", "--json", "new.json", "--html", file)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(rf"detloader: {file} .*\bis read\b.*\n", done.stderr)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
 def test_a_device_takes_a_report_and_stays_a_device(cli: Cli, pair: list[str]) -> None:
     assert cli("audit", *pair, "--json", os.devnull).returncode == 1
     assert Path(os.devnull).is_char_device()

@@ -83,6 +83,20 @@ def test_what_is_no_result_is_refused_in_one_line(
     assert not (tmp_path / "page.html").exists()
 
 
+def test_a_result_is_not_overwritten_by_its_own_report(
+    cli: Cli, pair: list[str], tmp_path: Path
+) -> None:
+    cli("audit", *pair, "--json", "result.json")
+    (tmp_path / "link.json").symlink_to("result.json")
+    before = (tmp_path / "result.json").read_bytes()
+    for name in ("result.json", "./result.json", "link.json"):
+        done = cli("report", "result.json", "--html", name)
+
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "is read here" in done.stderr
+        assert (tmp_path / "result.json").read_bytes() == before
+
+
 def test_bytes_that_are_no_text_are_refused(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "result.json").write_bytes(b'{"schema_version": 1, "command": "\xff"}')
 
