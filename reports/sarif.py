@@ -143,5 +143,5 @@ def _address(run: str, file: str) -> str:
     found = Path(run).resolve() if os.path.exists(run) else named  # noqa: PTH110 - as above
     for place in (named, found):
         if place.is_relative_to(Path.cwd()):
-            return quote((place.relative_to(Path.cwd()) / file).as_posix())
+            return quote(os.fsencode((place.relative_to(Path.cwd()) / file).as_posix()))
     return (found / file).as_uri()
