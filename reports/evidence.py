@@ -6,7 +6,16 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-from detloader.reports.plain import WIDTH, grid, listed, printable, wrap
+from detloader.reports.plain import (
+    LONGEST,
+    WIDTH,
+    cells,
+    grid,
+    listed,
+    printable,
+    shortened,
+    wrap,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +38,7 @@ _NARROWEST, _WIDEST = 19, 32
 
 def label_width(labels: Iterable[str]) -> int:
     """Return the width of a column of labels; one that is too long for it stands alone."""
-    widths = [len(printable(label)) + 2 for label in labels]
+    widths = [cells(printable(label)) + 2 for label in labels]
     return max([_NARROWEST, *(width for width in widths if width <= _WIDEST)])
 
 
@@ -103,9 +112,10 @@ def first_difference_text(first: FirstDifference) -> str:
 
 def labelled(label: str, text: str, width: int = _NARROWEST) -> str:
     """Return a label and what it says, indented by two; the text is aligned to the width."""
-    label, hanging = printable(label), " " * (width + 2)
-    if len(label) < width:
-        return wrap(text, indent=f"  {label:{width}}", hanging=hanging)
+    label, hanging = shortened(label, LONGEST), " " * (width + 2)
+    if cells(label) < width:
+        space = " " * (width - cells(label))
+        return wrap(text, indent=f"  {label}{space}", hanging=hanging)
     return f"{wrap(label, indent='  ')}\n{wrap(text, indent=hanging)}"
 
 
@@ -176,7 +186,7 @@ def _log10_chance(name: str, value: JsonValue) -> float | None:
 
 def _heads(label: str, width: int) -> Iterator[str]:
     """Yield what the lines of a table begin with."""
-    yield f"  {label:{width}}"
+    yield f"  {label}{' ' * (width - cells(label))}"
     yield from itertools.repeat(" " * (width + 2))
 
 
@@ -186,12 +196,12 @@ def _table(value: JsonValue, limit: int, width: int) -> list[str] | None:
     if rows is None:
         return None
     shown = rows[:limit]
-    cells = {name: [_shown(row[name], limit) for row in shown] for name in rows[0]}
+    columns = {name: [_shown(row[name], limit) for row in shown] for name in rows[0]}
     texts = {name for name in rows[0] if any(isinstance(row[name], str) for row in shown)}
-    lines = grid(cells, texts)
+    lines = grid(columns, texts)
     if len(rows) > limit:
         lines.append(f"and {len(rows) - limit:,} more")
-    return lines if max(map(len, lines)) + width + 2 <= WIDTH else None
+    return lines if max(map(cells, lines)) + width + 2 <= WIDTH else None
 
 
 def _rows_of_table(value: JsonValue) -> list[dict[str, JsonValue]] | None:
@@ -227,7 +237,7 @@ def _shown(value: JsonValue, limit: int) -> str:
         return listed([_item(item, limit) for item in value], limit)
     if isinstance(value, dict):
         return listed([f"{name} {_item(item, limit)}" for name, item in value.items()], limit)
-    return "none" if value in (None, "") else str(value)
+    return "none" if value in (None, "") else shortened(str(value), LONGEST)
 
 
 def _item(value: JsonValue, limit: int) -> str:

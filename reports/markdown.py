@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from detloader.findings import Severity, Verdict
 from detloader.reports.evidence import first_difference_text, measurements
 from detloader.reports.parts import ASPECTS, aspects, in_full, lacking, streams_of
-from detloader.reports.plain import plural, shortened
+from detloader.reports.plain import LONGEST, plural, shortened
 from detloader.reports.sentences import decision, headline
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ __all__ = ["render"]
 
 MOST = 65_000
 """Characters of a report: GitHub takes comments of fewer than 65,536."""
-
-LONGEST = 1_000
-"""Characters of one text of somebody's own, such as a record ID."""
 
 _DIFFERENT = frozenset({Verdict.REGROUPED, Verdict.REORDERED, Verdict.CHANGED})
 _MARKS = re.compile(r"[\\`*_\[\]~$|]|^(?:[-+#=]|\d+[.)])")

@@ -1,16 +1,36 @@
-"""Text that a terminal shows as it is meant, at most 80 columns wide."""
+"""Text that a terminal shows as it is meant, at most 80 columns wide.
+
+A column is a cell of the terminal: most letters take one, those of Japanese and emoji two.
+"""
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
-__all__ = ["WIDTH", "grid", "listed", "plural", "printable", "shortened", "wrap"]
+__all__ = [
+    "LONGEST",
+    "WIDTH",
+    "cells",
+    "fitting",
+    "grid",
+    "listed",
+    "plural",
+    "printable",
+    "shortened",
+    "wrap",
+]
 
 WIDTH = 80
+
+LONGEST = 1_000
+"""Characters that people are shown of one text of somebody's own, such as a record ID."""
+
+
+_MOST_MARKS = 8
+"""Characters to a column at most, with the marks that combine with it; more are parted from it."""
 
 
 def printable(text: str) -> str:
@@ -63,13 +83,36 @@ def wrap(text: str, *, indent: str = "", hanging: str | None = None) -> str:
         indent: what the first line begins with.
         hanging: what the others begin with, where that is something else.
     """
-    return textwrap.fill(
-        printable(text),
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent if hanging is None else hanging,
-        break_on_hyphens=False,
-    )
+    later = indent if hanging is None else hanging
+    lines = [*_lines(printable(text).rstrip(), WIDTH - cells(indent), WIDTH - cells(later))]
+    return "\n".join([f"{indent}{lines[0]}".rstrip(), *(f"{later}{line}" for line in lines[1:])])
+
+
+def cells(text: str) -> int:
+    """Return how many columns a printable text takes.
+
+    >>> cells("abc"), cells("写真")
+    (3, 4)
+    """
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def fitting(text: str, room: int) -> str:
+    """Return the beginning of a printable text that takes no more columns than these.
+
+    >>> fitting("abc", 2), fitting("写真", 3)
+    ('ab', '写')
+    """
+    if text.isascii():
+        return text[:room]
+    from rich.cells import chop_cells
+
+    beginning = text[: _MOST_MARKS * room]
+    return next(iter(chop_cells(beginning, room)), beginning)
 
 
 def grid(columns: Mapping[str, list[str]], texts: Collection[str]) -> list[str]:
@@ -82,10 +125,31 @@ def grid(columns: Mapping[str, list[str]], texts: Collection[str]) -> list[str]:
     >>> grid({"id": ["7", "12"], "name": ["a", "b"]}, {"name"})
     ['id  name', ' 7  a', '12  b']
     """
-    shown = [[printable(cell) for cell in (name, *cells)] for name, cells in columns.items()]
+    shown = [[printable(cell) for cell in (name, *column)] for name, column in columns.items()]
     aligned = [
-        [cell.ljust(width) if name in texts else cell.rjust(width) for cell in cells]
-        for name, cells in zip(columns, shown, strict=True)
-        for width in [max(map(len, cells))]
+        [_aligned(text, width, left=name in texts) for text in column]
+        for name, column in zip(columns, shown, strict=True)
+        for width in [max(map(cells, column))]
     ]
     return ["  ".join(row).rstrip() for row in zip(*aligned, strict=True)]
+
+
+def _aligned(text: str, width: int, *, left: bool) -> str:
+    space = " " * (width - cells(text))
+    return text + space if left else space + text
+
+
+def _lines(text: str, room: int, later: int) -> Iterator[str]:
+    """Yield lines of at most so many columns: the first, and later ones."""
+    while len(line := fitting(text, room) or text[:1]) < len(text):
+        line = _without_part(line, text[len(line) :], room)
+        yield line.rstrip()
+        text, room = text[len(line) :].lstrip(), later
+    yield text
+
+
+def _without_part(line: str, rest: str, room: int) -> str:
+    """Return a line without the part of a word at its end, unless no line has room for the word."""
+    before, space, part = line.rpartition(" ")
+    word = part + rest.partition(" ")[0]
+    return before if space and not rest.startswith(" ") and cells(word) <= room else line

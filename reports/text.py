@@ -17,7 +17,7 @@ from detloader.reports.evidence import (
 )
 from detloader.reports.paint import COLORS, leave, paint
 from detloader.reports.parts import lacking
-from detloader.reports.plain import wrap
+from detloader.reports.plain import LONGEST, fitting, shortened, wrap
 from detloader.reports.sentences import headline, summary
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def render(result: Result, *, limit: int = 10, color: bool = False) -> str:
     text = _Text(limit, paint if color else leave)
     blocks = [block for one in result.comparisons or [result] for block in text.result(one)]
     if result.comparisons:
-        blocks.append(wrap(summary(result)))
+        blocks.append(_said(summary(result)))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -61,7 +61,7 @@ class _Text:
     def result(self, result: Result) -> Iterator[str]:
         yield self._judged(headline(result), result.verdict)
         if result.decision:
-            yield wrap(f"decision: {result.decision}", hanging="  ")
+            yield _said(f"decision: {result.decision}", hanging="  ")
         if result.command == "replay":
             yield from (self._finding(one, None) for one in result.findings)
             if axes := [*axes_lines(result)]:
@@ -81,50 +81,56 @@ class _Text:
         is_explained = any(finding.severity is not Severity.NOTE for finding in stream.findings)
         if stream.verdict in _DIFFERENT and not is_explained:
             told = [*first_difference_lines(first), *level_lines(stream.first_differences or {})]
-            yield "\n".join([wrap(_unexplained(stream)), *self._labels(told)])
+            yield "\n".join([_said(_unexplained(stream)), *self._labels(told)])
             first = None
         elif stream.verdict in _COMPARED and stream.reason:
-            yield wrap(f"{stream.reason}.")
+            yield _said(f"{stream.reason}.")
         for finding in stream.findings:
             yield self._finding(finding, first)
             first = None
         if stream.not_checked:
             yield self._aside("\n".join(_unasked_lines(stream.not_checked)))
         if stream.not_compared:
-            yield self._aside(wrap(f"not compared: {', '.join(stream.not_compared)}", hanging="  "))
+            yield self._aside(
+                _said(f"not compared: {', '.join(stream.not_compared)}", hanging="  ")
+            )
 
     def _finding(self, finding: Finding, first: FirstDifference | None) -> str:
         baseline = ", in the baseline" if finding.run == "a" else ""
-        head = wrap(f"{finding.rule} ({finding.severity}{baseline})")
+        head = _said(f"{finding.rule} ({finding.severity}{baseline})")
         severity = len(finding.rule) + 2
         end = severity + len(finding.severity)
         told = [
             self.paint(head, (0, severity - 2, "bold"), (severity, end, COLORS[finding.severity])),
-            wrap(finding.message, indent="  "),
+            _said(finding.message, indent="  "),
         ]
         if finding.cause and finding.cause not in finding.message:
-            told.append(wrap(finding.cause, indent="  "))
+            told.append(_said(finding.cause, indent="  "))
         width = label_width(evidence_labels(finding.evidence))
         facts = [*evidence_lines(finding.evidence, self.limit, width)]
         facts += first_difference_lines(first, width)
         if finding.confirm:
-            facts.append(labelled("confirm with", finding.confirm, width))
+            facts.append(labelled("confirm with", shortened(finding.confirm, LONGEST), width))
         return "\n".join([*told, *self._labels(facts, width)])
 
     def _judged(self, sentence: str, verdict: Verdict) -> str:
         """Colour the verdict that a sentence begins with."""
-        return self.paint(wrap(sentence), (0, len(verdict), f"bold {COLORS[verdict]}"))
+        return self.paint(_said(sentence), (0, len(verdict), f"bold {COLORS[verdict]}"))
 
     def _labels(self, lines: Iterable[str], width: int = label_width(())) -> Iterator[str]:
         """Set the labels apart from what they say."""
         for line in "\n".join(lines).splitlines():
             is_labelled = line.startswith("  ") and not line.startswith("   ")
-            stands_alone = line[width + 1 : width + 2] != " "
-            end = len(line) if stands_alone else width
+            column = fitting(line, width + 2)
+            end = len(column) - 2 if column.endswith(" ") else len(line)
             yield self.paint(line, (0, end, "dim")) if is_labelled else line
 
     def _aside(self, block: str) -> str:
         return self.paint(block, (0, len(block), "dim"))
+
+
+def _said(text: str, **margins: str) -> str:
+    return wrap(shortened(text, LONGEST), **margins)
 
 
 def _unexplained(stream: Result | StreamResult) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from detloader.reports.plain import printable, wrap
+from detloader.reports.plain import cells, printable, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ def _shown(block: str) -> Iterator[str]:
         return
     heading = block.lstrip("#")
     if heading != block:
-        yield from (wrap(heading.strip()), "-" * len(heading.strip()))
+        yield from (wrap(heading.strip()), "-" * cells(heading.strip()))
         return
     for item in _items(block):
         yield wrap(" ".join(item.split()), hanging="  " if item.startswith("- ") else "")

@@ -21,7 +21,7 @@ from detloader.findings import Severity, Verdict
 from detloader.reports.evidence import first_difference_text, measurements
 from detloader.reports.html import pictures
 from detloader.reports.parts import ASPECTS, aspects, excused, lacking, streams_of
-from detloader.reports.plain import plural, shortened
+from detloader.reports.plain import LONGEST, plural, shortened
 from detloader.reports.sentences import headline
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from detloader.findings import Finding, JsonValue, Picture, Result, StreamResult
 
 __all__ = ["page"]
-
-LONGEST = 1_000
-"""Characters that are shown of one text; the JSON has all of it."""
 
 ROWS = 200
 """Rows and columns of a table that is drawn, and rows that are shown of one."""

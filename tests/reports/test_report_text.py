@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from detloader.findings import (
     Counts,
@@ -289,7 +290,16 @@ def without_styles(colored: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", colored)
 
 
-@given(path=st.text(min_size=1), message=st.text(), value=st.text(), word=st.text(min_size=81))
+WIDE = st.text(alphabet="写真🙂❤\ufe0fé\u0301a ")
+"""Texts in which a letter takes two columns, one or none."""
+
+
+@given(
+    path=st.text(min_size=1) | WIDE.filter(bool),
+    message=st.text() | WIDE,
+    value=st.text() | WIDE,
+    word=st.text(min_size=81) | st.integers(41, 200).map("写".__mul__),
+)
 def test_no_line_is_wider_than_80_columns_and_nothing_moves_the_cursor(
     path: str, message: str, value: str, word: str
 ) -> None:
@@ -305,9 +315,25 @@ def test_no_line_is_wider_than_80_columns_and_nothing_moves_the_cursor(
     )
     told = text(result)
 
-    assert max(map(len, told.split("\n"))) <= 80
+    assert max(map(cell_len, told.split("\n"))) <= 80
     assert all(character == "\n" or character.isprintable() for character in told)
     assert without_styles(render("text", result, color=True)) == told
+
+
+def test_tables_are_aligned_by_what_letters_take() -> None:
+    shares: list[JsonValue] = [{"写真": "写真写真", "rows": 1}, {"写真": "a", "rows": 2}]
+    lines = shown({"長い": shares}).splitlines()
+    table = [line for line in lines if re.search(r"(rows|  [12])$", line)]
+
+    assert [cell_len(line) for line in table] == [cell_len(table[0])] * 3
+
+
+def test_a_text_without_end_is_cut_and_says_how_long_it_is() -> None:
+    first = FirstDifference(row=0, epoch=0, batch=0, column="record", a="a" * 5_000, b="b")
+    told = text(replaced(first_difference=first, findings=[]))
+
+    assert "(5,000 characters)" in " ".join(told.split())
+    assert len(told) < 2_000
 
 
 def test_levels_stand_below_a_difference_that_has_no_cause() -> None:
