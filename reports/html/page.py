@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import itertools
 import pkgutil
+import shlex
 import warnings
 from dataclasses import dataclass
 from importlib import resources
@@ -25,7 +27,7 @@ from detloader.reports.plain import LONGEST, plural, shortened
 from detloader.reports.sentences import headline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from detloader.findings import Finding, JsonValue, Picture, Result, StreamResult
 
@@ -34,10 +36,17 @@ __all__ = ["page"]
 ROWS = 200
 """Rows and columns of a table that is drawn, and rows that are shown of one."""
 
-DRAWN = 60
-"""Pictures of a page: with more it would be larger than 2 MB. Of the others it has the sentence."""
+MOST = 1_950_000
+"""Bytes of a page, whatever was audited: it stays below 2 MB."""
 
-TOO_MANY = "Neither drawn nor shown as a table: a page of so many pictures would be too large."
+_LISTED = MOST // 8
+"""Bytes of the matrix, and of the list of runs."""
+
+_COMPARED = MOST // 2
+"""Bytes of the comparisons before any picture; those have what all else leaves."""
+
+DRAWN = 60
+"""Pictures of a page at most, for drawing takes time."""
 
 _GOOD = frozenset({Verdict.IDENTICAL, Verdict.EQUIVALENT, Verdict.CLEAN})
 _DIFFERENT = frozenset({Verdict.REGROUPED, Verdict.REORDERED, Verdict.CHANGED})
@@ -45,21 +54,15 @@ _DIFFERENT = frozenset({Verdict.REGROUPED, Verdict.REORDERED, Verdict.CHANGED})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shown:
-    """A picture on the page.
-
-    Attributes:
-        picture: what it shows.
-        name: what it is called in links.
-        drawing: SVG; None where the table is the picture.
-        key: how the drawing is read, or why there is none.
-        rows: the rows of the table that are shown.
-    """
+    """A picture, and what it is called in links."""
 
     picture: Picture
     name: str
-    drawing: Markup | None
-    key: str
-    rows: list[list[JsonValue]]
+
+    @property
+    def rows(self) -> list[list[JsonValue]]:
+        """Give the rows of its table that are shown."""
+        return self.picture.rows[:ROWS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,70 +70,102 @@ class _Section:
     """One stream of one comparison, as the page shows it.
 
     Attributes:
+        number: of the section, for links to it.
         title: what is compared, where the page has several sections.
         result: the comparison.
         stream: the stream.
         cause: the finding that is shown as the cause.
         others: the other findings.
         pictures: what pictures show of it.
+        command: audits this run alone, where the page has several.
     """
 
+    number: int
     title: str | None
     result: Result
     stream: StreamResult
     cause: Finding | None
     others: list[Finding]
     pictures: list[_Shown]
+    command: str | None
 
 
 def page(result: Result, limit: int) -> str:
-    """Return the page of a result."""
+    """Return the page of a result, with the pictures that there is room for."""
     sections = [*_sections(result)]
+    told = _told(result, sections, limit)
+    parts: Any = _environment().get_template("parts.html").make_module(told)
+    compared = sections[: _count((parts.comparison(each, {}) for each in sections), _COMPARED)]
+    matrix = [parts.matrix_row(each, each.number <= len(compared)) for each in sections]
+    runs = [parts.run_row(run, number == 0) for number, run in enumerate(result.runs)]
+    told["matrix"] = matrix[: _count(matrix, _LISTED)]
+    told["runs"] = runs[: _count(runs, _LISTED)]
+
+    def written(figures: Mapping[str, str]) -> str:
+        told["comparisons"] = [parts.comparison(each, figures) for each in compared]
+        return _environment().get_template("page.html").render(told) + "\n"
+
+    shown = [each for section in compared for each in section.pictures]
+    return written(_figures(shown, parts, MOST - len(written({}).encode())))
+
+
+def _told(result: Result, sections: list[_Section], limit: int) -> dict[str, Any]:
+    """Give what the templates are filled with."""
     claim, _, meaning = headline(result).partition(": ")
     explained = next((section for section in sections if section.cause), None)
-    text = (
-        _environment()
-        .get_template("page.html")
-        .render(
-            result=result,
-            claim=claim,
-            meaning=meaning,
-            tone=_tone(result),
-            sections=sections,
-            cause=explained and explained.cause,
-            culprit=explained and explained.result.runs[-1].path,
-            aspects=ASPECTS,
-            limit=limit,
-            style=Markup(_style()),  # noqa: S704 - a file of our own
-        )
-    )
-    return text + "\n"
+    return {
+        "result": result,
+        "claim": claim,
+        "meaning": meaning,
+        "tone": _tone(result),
+        "sections": sections,
+        "cause": explained and explained.cause,
+        "culprit": explained and explained.result.runs[-1].path,
+        "aspects": ASPECTS,
+        "limit": limit,
+        "style": Markup(_style()),  # noqa: S704 - a file of our own
+    }
+
+
+def _count(parts: Iterable[str], room: int) -> int:
+    """Count the parts, from the first one on, for which so many bytes are enough."""
+    ends = itertools.accumulate(len(part.encode()) for part in parts)
+    return sum(1 for _ in itertools.takewhile(lambda end: end <= room, ends))
+
+
+def _figures(shown: Iterable[_Shown], parts: Any, room: int) -> dict[str, str]:
+    """Draw the first pictures, until the next one has no room."""
+    figures: dict[str, str] = {}
+    for each in itertools.islice(shown, DRAWN):
+        figure = parts.figure(each, *_drawing(each.picture, each.name))
+        room -= len(figure.encode())
+        if room < 0:
+            break
+        figures[each.name] = figure
+    return figures
 
 
 def _sections(result: Result) -> Iterator[_Section]:
-    left = DRAWN
-    for number, (one, stream) in enumerate(streams_of(result)):
+    for number, (one, stream) in enumerate(streams_of(result), 1):
         loud = [finding for finding in stream.findings if finding.severity is not Severity.NOTE]
-        shown = [
-            _shown_picture(picture, f"p{number}-{place}", wanted=place < left)
-            for place, picture in enumerate(stream.pictures or [])
-        ]
-        left -= len(shown)
         yield _Section(
+            number=number,
             title=_title(result, one, stream),
             result=one,
             stream=stream,
             cause=loud[0] if loud else None,
             others=[finding for finding in stream.findings if finding not in loud[:1]],
-            pictures=shown,
+            pictures=[
+                _Shown(picture=picture, name=f"p{number}-{place}")
+                for place, picture in enumerate(stream.pictures or [])
+            ],
+            command=_command(one) if result.comparisons else None,
         )
 
 
-def _shown_picture(picture: Picture, name: str, *, wanted: bool) -> _Shown:
-    if not wanted:
-        return _Shown(picture=picture, name=name, drawing=None, key=TOO_MANY, rows=[])
-    drawing, key = _drawing(picture, name)
-    return _Shown(picture=picture, name=name, drawing=drawing, key=key, rows=picture.rows[:ROWS])
+def _command(one: Result) -> str:
+    paths = (one.runs[0].path, one.runs[-1].path)
+    return shlex.join(["detloader", one.command, *paths, "--html", "page.html"])
 
 
 def _title(result: Result, one: Result, stream: StreamResult) -> str | None:

@@ -233,13 +233,47 @@ def test_a_picture_that_nobody_draws_is_its_table() -> None:
     assert "&lt;b&gt;" in shown
 
 
-def test_a_page_of_many_runs_stays_small() -> None:
-    one = result_of(Verdict.CHANGED, pictures=all_pictures())
-    many = msgspec.structs.replace(one, runs=[one.runs[0]] * 61, comparisons=[one] * 60)
-    shown = render("html", many)
+def of_many(one: Result, count: int) -> str:
+    """Give the page of a baseline and so many runs that compare alike with it."""
+    return render(
+        "html",
+        msgspec.structs.replace(
+            one, runs=[one.runs[0], *[one.runs[1]] * count], comparisons=[one] * count
+        ),
+    )
+
+
+def test_a_page_of_many_runs_says_which_pictures_it_leaves_out_and_how_to_see_them() -> None:
+    shown = of_many(result_of(Verdict.CHANGED, pictures=all_pictures()), 20)
 
     assert len(shown.encode()) < MOST_BYTES
-    assert "Neither drawn nor shown as a table" in shown
+    assert shown.count("<figure>") == 60
+    assert shown.count("<li><strong>Order map</strong>: ") == 12
+    assert "<code>detloader audit runs/frozen runs/new --html page.html</code> draws them." in shown
+
+
+def test_a_page_stays_small_however_large_its_pictures_are() -> None:
+    picture = Picture(
+        name="first-rows",
+        title="T",
+        sentence="S.",
+        columns=[str(number) for number in range(10)],
+        rows=[['"' * 200] * 10] * 100,
+    )
+    shown = of_many(result_of(Verdict.CHANGED, pictures=[picture]), 5)
+
+    assert MOST_BYTES / 2 < len(shown.encode()) < MOST_BYTES
+    assert shown.count("<figure>") == 1
+    assert shown.count("<li><strong>T</strong>: S.</li>") == 4
+
+
+@pytest.mark.parametrize("text", ["runs/new", '"' * 1_000])
+def test_a_page_stays_small_however_many_runs_there_are(text: str) -> None:
+    shown = of_many(hostile(text), 1_500)
+
+    assert MOST_BYTES / 2 < len(shown.encode()) < MOST_BYTES
+    assert re.search(r"And [\d,]+ comparisons more\. They are left out", shown)
+    assert_harmless(shown)
 
 
 def test_a_result_without_pictures_says_how_to_have_them(results: dict[str, Result]) -> None:
