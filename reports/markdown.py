@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from detloader.findings import Severity, Verdict
 from detloader.reports.evidence import first_difference_text, measurements
-from detloader.reports.parts import ASPECTS, aspects, in_full, lacking, streams_of
+from detloader.reports.parts import ASPECTS, aspects, in_full, lacking, rows_told, streams_of
 from detloader.reports.plain import LONGEST, plural, shortened
 from detloader.reports.sentences import decision, headline
 
@@ -145,15 +145,9 @@ def _matrix(result: Result) -> str:
     lines = [f"| run | verdict | {' | '.join(ASPECTS)} |", f"|---|---|{'---|' * len(ASPECTS)}"]
     for one, stream in streams_of(result):
         of = f" {_code(stream.name)}" if len(one.streams) > 1 else ""
-        cells = [_cell(count) for count in aspects(stream).values()]
+        cells = [rows_told(*counted) for counted in aspects(stream).items()]
         lines.append(f"| {_code(one.runs[-1].path)}{of} | {stream.verdict} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def _cell(count: int | None) -> str:
-    if count is None:
-        return "not compared"
-    return plural(count, "row") if count else "same"
 
 
 def _folded(summary: str, parts: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from detloader.findings import Counts, Outcome, StreamResult, Verdict
+from detloader.reports.plain import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ __all__ = [
     "in_full",
     "lacking",
     "pages_of",
+    "rows_told",
     "run_of",
     "streams_of",
 ]
@@ -96,6 +98,18 @@ def aspects(stream: StreamResult) -> dict[str, int | None]:
     }
     known = _known(stream)
     return {name: rows[name] if name in known or rows[name] else None for name in ASPECTS}
+
+
+def rows_told(aspect: str, rows: int | None) -> str:
+    """Say how many rows differ in an aspect.
+
+    In order they are those that were moved, and not all that have another record for that.
+    """
+    if rows is None:
+        return "not compared"
+    if not rows:
+        return "same"
+    return f"{rows:,} moved" if aspect == "order" else plural(rows, "row")
 
 
 def _known(stream: StreamResult) -> set[str]:

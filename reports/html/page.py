@@ -22,7 +22,7 @@ from markupsafe import Markup
 from detloader.findings import Severity, Verdict
 from detloader.reports.evidence import first_difference_text, measurements
 from detloader.reports.html import pictures
-from detloader.reports.parts import ASPECTS, aspects, excused, lacking, streams_of
+from detloader.reports.parts import ASPECTS, aspects, excused, lacking, rows_told, streams_of
 from detloader.reports.plain import LONGEST, plural, shortened
 from detloader.reports.sentences import headline
 
@@ -226,7 +226,7 @@ def _environment() -> Environment:
         "plural": plural,
         "tone": _tone,
     }
-    environment.globals |= {"different": _DIFFERENT}
+    environment.globals |= {"different": _DIFFERENT, "rows_told": rows_told}
     return environment
 
 
