@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import re
+import statistics
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Page
+
+from tests.browser.conftest import NARROW
 
 from tests.support.samples import samples
 
 AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
+PAPER = 794
+"""Pixels of the width of A4."""
+
 ENOUGH = 4.5
 """Contrast that WCAG 2.2 asks of text, level AA."""
 
@@ -86,6 +94,10 @@ def test_nothing_is_fetched_or_run_and_nothing_runs_out_of_its_frame(
 
 def test_nobody_is_shut_out(shown: Page) -> None:
     open_tables(shown)
+    # Above a gradient no contrast is judged; this one lies at the edge of a table that goes on.
+    shown.evaluate(
+        "document.querySelectorAll('.scroll').forEach(one => one.style.background = 'none')"
+    )
     shown.evaluate(AXE)
     found: dict[str, Any] = shown.evaluate("axe.run()")
     violations = [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]]
@@ -126,3 +138,40 @@ def test_a_page_can_be_printed(shown: Page) -> None:
 
     assert ground == "rgb(255, 255, 255)"
     assert shown.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_no_table_is_wider_than_the_paper(shown: Page) -> None:
+    open_tables(shown)
+    shown.set_viewport_size({"width": PAPER, "height": 1123})
+    shown.emulate_media(media="print")
+    widths = shown.evaluate(
+        "[...document.querySelectorAll('table')].filter(one => one.checkVisibility())"
+        ".map(one => [one.offsetWidth, one.closest('.scroll').clientWidth])"
+    )
+
+    assert shown.evaluate("document.documentElement.scrollWidth") <= PAPER
+    assert [pair for pair in widths if pair[0] > pair[1]] == []
+
+
+@pytest.mark.parametrize("name", ["several"], indirect=True)
+@pytest.mark.parametrize("width", [NARROW], indirect=True)
+def test_a_table_that_goes_on_at_a_side_shows_it_there(shown: Page) -> None:
+    box = shown.locator(".scroll").first
+    shadowed = edges(box.screenshot())
+    box.evaluate("one => { one.scrollLeft = one.scrollWidth; }")
+    scrolled = edges(box.screenshot())
+
+    assert box.evaluate("one => one.scrollWidth > one.clientWidth")
+    ground, shadow = shadowed
+    assert abs(ground - shadow) > 20
+    assert abs(scrolled[1] - ground) < 5
+    assert abs(scrolled[0] - ground) > 20
+
+
+def edges(picture: bytes) -> tuple[float, float]:
+    """Give how bright the left and the right edge are, between the words."""
+    with Image.open(io.BytesIO(picture)) as opened:
+        image = opened.convert("L")
+    columns = [[image.getpixel((x, y)) for y in range(image.height)] for x in (0, image.width - 1)]
+    left, right = (statistics.median(map(float, column)) for column in columns)
+    return left, right
