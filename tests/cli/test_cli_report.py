@@ -123,6 +123,35 @@ def test_pictures_are_in_the_result_where_they_are_asked_for(
     assert "coverage" in pictures("check", pair[0], "--pictures")
 
 
+def test_a_result_without_pictures_says_so_where_they_are_asked_for(
+    cli: Cli, pair: list[str]
+) -> None:
+    cli("audit", *pair, "--json", "without.json")
+    cli("audit", *pair, "--json", "with.json", "--pictures")
+    how = "to have them, audit or check again with --pictures"
+    told = f"detloader: without.json has no pictures: {how}\n"
+
+    assert cli("report", "without.json", "--html", "page.html").stderr == told
+    assert cli("report", "without.json", "--html", "-").stderr == told
+    assert cli("report", "without.json", "--markdown", "-").stderr == ""
+    assert cli("report", "with.json", "--html", "page.html").stderr == ""
+
+
+def test_a_picture_of_no_known_kind_is_refused_in_one_line(
+    cli: Cli, pair: list[str], tmp_path: Path
+) -> None:
+    cli("audit", *pair, "--json", "result.json", "--pictures")
+    text = (tmp_path / "result.json").read_text(encoding="utf-8")
+    (tmp_path / "result.json").write_text(
+        text.replace('"order-map"', '"or\\u001bder"'), encoding="utf-8"
+    )
+    done = cli("report", "result.json", "--html", "page.html")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(r"detloader: result\.json holds no result \(.*order-map.*\n", done.stderr)
+    assert not (tmp_path / "page.html").exists()
+
+
 def test_several_runs_are_one_page(cli: Cli, pair: list[str]) -> None:
     page = cli("audit", *pair, pair[0], "--html", "-").stdout
 
