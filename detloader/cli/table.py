@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from detloader.manifest.schema import is_compared
 from detloader.reports.plain import WIDTH, grid, printable, wrap
+from detloader.reports.plain import cells as count_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -65,7 +66,7 @@ def _least_first(columns: Iterable[str]) -> list[str]:
 
 
 def _width(cells: Mapping[str, list[str]]) -> int:
-    widths = [max(map(len, (printable(name), *texts))) for name, texts in cells.items()]
+    widths = [max(map(count_cells, (printable(name), *texts))) for name, texts in cells.items()]
     return sum(widths) + 2 * (len(widths) - 1)
 
 
