@@ -48,6 +48,9 @@ def _about(loader: Any) -> dict[str, object]:
     about: dict[str, object] = {"loader": f"datasets.{_kind(loader)}", "config": known}
     if isinstance(loader, datasets.Dataset):
         about["source_size"] = len(loader.data)
+        if len(loader) < len(loader.data):
+            # As `select`, `filter` and splits make it: what they left out is meant.
+            about |= {"num_samples": len(loader), "config": known | {"filter": "select"}}
     elif _is_shuffled(loader):
         about["shuffle"] = True
     return about

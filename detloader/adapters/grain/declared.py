@@ -10,6 +10,8 @@ from typing import Any
 
 __all__ = ["declare"]
 
+_FILTERS = frozenset({"FilterIterDataset", "FilterMapDataset", "LimitIterDataset"})
+
 
 def declare(nodes: Sequence[Any], sources: Sequence[Any]) -> dict[str, object]:
     """Return the declared fields that the nodes tell; what they do not stays unknown."""
@@ -33,10 +35,20 @@ def declare(nodes: Sequence[Any], sources: Sequence[Any]) -> dict[str, object]:
     prefetch = by_name.get("PrefetchIterDataset")
     if prefetch is not None:
         declared["threads"] = prefetch._read_options.num_threads
+    filters = [type(node).__name__ for node in nodes if _leaves_out(node)]
+    if filters:
+        declared["config"] = {"filter": filters}
     sampler = by_name.get("_SamplerMapDataset")
     if sampler is not None:
         declared |= _of_sampler(sampler)
     return {name: value for name, value in declared.items() if value is not None}
+
+
+def _leaves_out(node: Any) -> bool:
+    """Tell whether a node leaves records of its parent out because its user means it."""
+    name = type(node).__name__
+    is_slice = name == "SliceMapDataset"
+    return name in _FILTERS or (is_slice and len(node) < len(node._parent))
 
 
 def _of_sampler(node: Any) -> dict[str, object]:

@@ -8,7 +8,7 @@ watch       looks on while a batch is made, in whichever process that is
 reading     what can be told of samples; tensors: as arrays and labels
 witness     what travels with a batch
 recording   counts epochs in the loop's process; rows: what is written
-declared    what loader and samplers say of themselves
+declared    what loader and samplers say of themselves; samplers: what can be told of one
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from detloader.adapters.ids import id_array
 from detloader.adapters.request import Request
 from detloader.adapters.torch.batches import wrap_batches
 from detloader.adapters.torch.declared import (
-    deciding_sampler,
     declared_of,
     epoch_holders,
     padding_of,
@@ -43,6 +42,7 @@ from detloader.adapters.torch.declared import (
 from detloader.adapters.torch.reading import SampleReader
 from detloader.adapters.torch.recording import Recording
 from detloader.adapters.torch.rows import Columns, RowMaker
+from detloader.adapters.torch.samplers import deciding_sampler
 from detloader.adapters.torch.twin import RecordedLoader, twin_of
 from detloader.adapters.torch.watch import Watch
 from detloader.errors import UsageError

@@ -11,22 +11,15 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, IterableDataset
 
 from detloader.adapters.torch.rows import Padding
+from detloader.adapters.torch.samplers import (
+    count_of,
+    deciding_sampler,
+    is_choosing,
+    outer_sampler,
+    shuffles,
+)
 
-__all__ = [
-    "deciding_sampler",
-    "declared_of",
-    "epoch_holders",
-    "padding_of",
-    "seed_of_epoch",
-]
-
-_SHUFFLES = {
-    "SequentialSampler": False,
-    "RandomSampler": True,
-    "SubsetRandomSampler": True,
-    "WeightedRandomSampler": True,
-}
-"""Whether samplers shuffle, by their names, for other packages have their own of that name."""
+__all__ = ["declared_of", "epoch_holders", "padding_of", "seed_of_epoch"]
 
 
 def declared_of(loader: DataLoader[Any]) -> dict[str, Any]:
@@ -46,14 +39,11 @@ def declared_of(loader: DataLoader[Any]) -> dict[str, Any]:
     if isinstance(loader.dataset, IterableDataset):
         return declared | {"batch_size": loader.batch_size, "drop_remainder": loader.drop_last}
     sampler = deciding_sampler(loader)
+    order = _order_of(loader)
     declared["config"] |= {"sampler": type(sampler).__name__}
-    return declared | _batches_of(loader) | _order_of(loader)
-
-
-def deciding_sampler(loader: DataLoader[Any]) -> Any:
-    """Return the sampler that decides on the order of records."""
-    outer = _outer_sampler(loader)
-    return outer.sampler if isinstance(outer, BatchSampler) else outer
+    if is_choosing(loader, sampler, order.get("source_size")):
+        declared["config"] |= {"filter": type(sampler).__name__}
+    return declared | _batches_of(loader) | order
 
 
 def epoch_holders(loader: DataLoader[Any]) -> Iterator[Any]:
@@ -64,14 +54,9 @@ def epoch_holders(loader: DataLoader[Any]) -> Iterator[Any]:
     yield loader.dataset
 
 
-def _outer_sampler(loader: DataLoader[Any]) -> Any:
-    # Beside a batch sampler of the user's own, `loader.sampler` is a dummy.
-    return loader.sampler if loader.batch_sampler is None else loader.batch_sampler
-
-
 def padding_of(loader: DataLoader[Any]) -> Padding | None:
     """Return how a distributed sampler evens out its ranks; None where it does not."""
-    sampler, outer = deciding_sampler(loader), _outer_sampler(loader)
+    sampler, outer = deciding_sampler(loader), outer_sampler(loader)
     if not isinstance(sampler, DistributedSampler) or sampler.drop_last:
         return None
     size = len(sampler.dataset)  # type: ignore[arg-type]
@@ -96,7 +81,7 @@ def _start_method(loader: DataLoader[Any]) -> str:
 
 
 def _batches_of(loader: DataLoader[Any]) -> dict[str, Any]:
-    outer = _outer_sampler(loader)
+    outer = outer_sampler(loader)
     if isinstance(outer, BatchSampler):
         return {"batch_size": outer.batch_size, "drop_remainder": outer.drop_last}
     return {"batch_size": None} if loader.batch_sampler is None else {}
@@ -107,34 +92,27 @@ def _order_of(loader: DataLoader[Any]) -> dict[str, Any]:
     order: dict[str, Any] = {}
     with contextlib.suppress(TypeError):
         order["source_size"] = len(loader.dataset)  # type: ignore[arg-type]
-    shuffle = _shuffles(sampler)
+    shuffle = shuffles(sampler)
     if shuffle is not None:
         order["shuffle"] = shuffle
     if shuffle:
         order["seed"] = _seed_of(loader, sampler)
     if isinstance(replacement := getattr(sampler, "replacement", None), bool):
         order["replacement"] = replacement
-    return order | _amounts_of(sampler, order.get("source_size"))
+    return order | _amounts_of(loader, sampler, order.get("source_size"))
 
 
-def _amounts_of(sampler: Any, source_size: int | None) -> dict[str, Any]:
+def _amounts_of(loader: DataLoader[Any], sampler: Any, source_size: int | None) -> dict[str, Any]:
     if isinstance(ranks := getattr(sampler, "num_replicas", None), int):
         return {"world_size": ranks}
     amounts: dict[str, Any] = {}
-    count = getattr(sampler, "num_samples", None)
-    if isinstance(count, int) and count != source_size:
+    count = count_of(loader, sampler)
+    if count is not None and count != source_size:
         amounts["num_samples"] = count
     weights = getattr(sampler, "weights", None)
     if weights is not None:
         amounts["weights"] = torch.as_tensor(weights, dtype=torch.double).numpy(force=True)
     return amounts
-
-
-def _shuffles(sampler: Any) -> bool | None:
-    if isinstance(told := getattr(sampler, "shuffle", None), bool):
-        return told
-    names = (kind.__name__ for kind in type(sampler).__mro__)
-    return next((_SHUFFLES[name] for name in names if name in _SHUFFLES), None)
 
 
 def _seed_of(loader: DataLoader[Any], sampler: Any) -> int:

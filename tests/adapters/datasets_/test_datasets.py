@@ -160,3 +160,18 @@ def test_two_seeds_are_told_apart(tmp_path: Path) -> None:
 
     assert result.verdict is Verdict.REORDERED
     assert counts_of(result).missing == 0
+
+
+def test_rows_that_were_not_selected_are_not_missed(tmp_path: Path) -> None:
+    table = datasets.Dataset.from_dict({"x": list(range(20))})
+    chosen = {
+        "selected": table.select([*range(5), *range(9, 20)]),
+        "filtered": table.filter(lambda row: row["x"] % 3 > 0),
+    }
+    for name, dataset in chosen.items():
+        with record(dataset, tmp_path / name) as rows:
+            for _ in range(2):
+                list(rows)
+
+        assert check(tmp_path / name).verdict == "clean"
+        assert open_run(tmp_path / name).streams["main"].declared.num_samples == len(dataset)

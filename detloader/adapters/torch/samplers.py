@@ -1,0 +1,91 @@
+"""What a sampler says of itself: whether it shuffles, and which records it is to give."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import BatchSampler, DataLoader
+
+__all__ = ["count_of", "deciding_sampler", "is_choosing", "outer_sampler", "shuffles"]
+
+_SHUFFLES = {
+    "SequentialSampler": False,
+    "RandomSampler": True,
+    "SubsetRandomSampler": True,
+    "WeightedRandomSampler": True,
+}
+"""Whether samplers shuffle, by their names, for other packages have their own of that name."""
+
+
+def outer_sampler(loader: DataLoader[Any]) -> Any:
+    """Return the sampler that the loader itself asks."""
+    # Beside a batch sampler of the user's own, `loader.sampler` is a dummy.
+    return loader.sampler if loader.batch_sampler is None else loader.batch_sampler
+
+
+def deciding_sampler(loader: DataLoader[Any]) -> Any:
+    """Return the sampler that decides on the order of records."""
+    outer = outer_sampler(loader)
+    return outer.sampler if isinstance(outer, BatchSampler) else outer
+
+
+def shuffles(sampler: Any) -> bool | None:
+    """Tell whether a sampler shuffles; None where it does not say."""
+    if isinstance(told := getattr(sampler, "shuffle", None), bool):
+        return told
+    return next((_SHUFFLES[name] for name in _names(sampler) if name in _SHUFFLES), None)
+
+
+def is_choosing(loader: DataLoader[Any], sampler: Any, source_size: int | None) -> bool:
+    """Tell whether a sampler may leave records of the source out because its user means it.
+
+    One that gives as many as there are is taken to give them all, unless it shows that it does
+    not: what is lost over it is to be found.
+    """
+    if any(hasattr(sampler, name) for name in ("weights", "num_replicas")):
+        return False
+    if "RandomSampler" in _names(sampler):
+        return False  # any of them may come, however few are drawn
+    if count_of(loader, sampler) != source_size:
+        return True
+    chosen = _chosen(loader, sampler)
+    return chosen is not None and len(set(chosen)) < len(chosen)
+
+
+def count_of(loader: DataLoader[Any], sampler: Any) -> int | None:
+    """Return how many records a sampler gives in an epoch; None where it does not say."""
+    if isinstance(count := getattr(sampler, "num_samples", None), int):
+        return count
+    if (chosen := _chosen(loader, sampler)) is not None:
+        return len(chosen)
+    if _may_give_batches(loader) and not _SHUFFLES.keys() & set(_names(sampler)):
+        return None  # its length may be that of batches
+    try:
+        return len(sampler)
+    except (TypeError, NotImplementedError):
+        return None
+
+
+def _chosen(loader: DataLoader[Any], sampler: Any) -> Sequence[Any] | None:
+    """Return the indices that a sampler was given; None where it makes them itself."""
+    given: Any = sampler.indices if "SubsetRandomSampler" in _names(sampler) else sampler
+    if isinstance(given, np.ndarray | torch.Tensor):
+        given = given.tolist()
+    if not isinstance(given, list | tuple | range):
+        return None
+    if _may_give_batches(loader) and given and isinstance(given[0], list | tuple):
+        return list(itertools.chain(*given))
+    return given
+
+
+def _may_give_batches(loader: DataLoader[Any]) -> bool:
+    """Tell whether what the deciding sampler gives may be batches of indices."""
+    return loader.batch_size is None and not isinstance(outer_sampler(loader), BatchSampler)
+
+
+def _names(sampler: Any) -> list[str]:
+    return [kind.__name__ for kind in type(sampler).__mro__]
