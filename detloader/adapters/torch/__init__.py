@@ -9,6 +9,7 @@ reading     what can be told of samples; tensors: as arrays and labels
 witness     what travels with a batch
 recording   counts epochs in the loop's process; rows: what is written
 declared    what loader and samplers say of themselves; samplers: what can be told of one
+subsets     which records of the data set below a subset has
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from detloader.adapters.torch.reading import SampleReader
 from detloader.adapters.torch.recording import Recording
 from detloader.adapters.torch.rows import Columns, RowMaker
 from detloader.adapters.torch.samplers import deciding_sampler
+from detloader.adapters.torch.subsets import places_of
 from detloader.adapters.torch.twin import RecordedLoader, twin_of
 from detloader.adapters.torch.watch import Watch
 from detloader.errors import UsageError
@@ -114,9 +116,10 @@ def _record(loader: DataLoader[Any], request: Request) -> RecordedLoader:
         padding=padding_of(loader),
     )
     watch = functools.partial(_watch, loader, request, generators)
-    rows = RowMaker(columns, _ids_of_indices(loader, request))
+    ids = _ids_of_indices(loader, request)
+    rows = RowMaker(columns, ids)
     seeds: dict[int, None] = {}
-    writer = request.writer(**_declared(loader, generators))
+    writer = request.writer(**_declared(loader, generators, ids))
     return twin_of(loader, Recording(watch, Recorder(writer, rows.encode, seeds), seeds))
 
 
@@ -127,7 +130,9 @@ def _delivers_batches(loader: DataLoader[Any], request: Request) -> bool:
 
 
 def _ids_of_indices(loader: DataLoader[Any], request: Request) -> pa.Array[Any] | None:
-    if request.ids is None or isinstance(request.ids, str) or callable(request.ids):
+    if request.ids is None:
+        return places_of(loader.dataset)
+    if isinstance(request.ids, str) or callable(request.ids):
         return None
     if isinstance(loader.dataset, IterableDataset):
         message = "an iterable data set has no indices: give ids as a key or a function of a sample"
@@ -152,8 +157,13 @@ def _watch(loader: DataLoader[Any], request: Request, generators: Sequence[str] 
     return Watch(reader, draws, indexed=indexed, collated=collated, batched=bool(request.batched))
 
 
-def _declared(loader: DataLoader[Any], generators: Sequence[str] | None) -> dict[str, Any]:
+def _declared(
+    loader: DataLoader[Any], generators: Sequence[str] | None, ids: pa.Array[Any] | None
+) -> dict[str, Any]:
     declared = declared_of(loader)
+    if ids is not None and len(ids.unique()) < len(ids):
+        # As a subset may have one record at several places.
+        declared["config"] |= {"repeats": "ids"}
     if generators is not None:
         # These columns are of generators, and not of the members of one record.
         declared["config"] |= {

@@ -152,7 +152,9 @@ class RowMaker:
         numbers = np.concatenate([np.asarray(ids, np.int64) for ids in found])
         if self._ids is None:
             return {"record": numbers}
-        return {"record": self._ids.take(numbers), "index": numbers}
+        # Data sets that are lists count from the end, too.
+        places = np.where(numbers < 0, numbers + len(self._ids), numbers)
+        return {"record": self._ids.take(places), "index": places}
 
     def _labels(self, chunks: Sequence[Delivered]) -> dict[str, Any]:
         if self._labelled is None:
