@@ -48,6 +48,9 @@ class ElementReader:
 
     The first element decides the type of the IDs, and whether there is content: what
     the columns are must not depend on when the rows are written.
+
+    Attributes:
+        batched: whether an element is a batch; settled before the first one is read.
     """
 
     def __init__(
@@ -60,7 +63,7 @@ class ElementReader:
     ) -> None:
         """Say how IDs are found, what an element is, whether content is kept, and how digested."""
         self._ids = ids
-        self._batched = batched
+        self.batched = batched
         self._keep_content = content
         self._digester = digester or Digester()
         self._id_type: type[RecordId] | None = None
@@ -72,6 +75,8 @@ class ElementReader:
         number: int,
         known: Sequence[RecordId] | None = None,
         samples: Sequence[Any] | None = None,
+        *,
+        content_of: Any = None,
     ) -> Delivered:
         """Read one element, before the loop can change it.
 
@@ -81,21 +86,23 @@ class ElementReader:
             number: its place in the epoch; the label of a batch.
             known: the IDs of its records, where the loader tells them by other ways.
             samples: its records, where a batch does not hold them as rows of arrays.
+            content_of: what is digested in the element's place, where that is a part of it.
 
         Raises:
             UsageError: the IDs are none, or of another type than those before.
             UndigestibleError: there are no IDs, and no content to stand for them.
         """
         wanted = self._keep_content or (self._ids is None and known is None)
-        content = self._content(element, samples, required=known is None) if wanted else None
+        digested = element if content_of is None else content_of
+        content = self._content(digested, samples, required=known is None) if wanted else None
         ids = self._ids_of(element, content) if known is None else known
-        if self._batched and content is not None and len(content) != len(ids):
+        if self.batched and content is not None and len(content) != len(ids):
             message = f"{len(ids)} ids for a batch of {len(content)} rows"
             raise UsageError(message)
         for id_ in ids:
             self._check(id_)
         kept = content if self._keep_content else None
-        return Delivered(ids, kept, epoch, number if self._batched else None)
+        return Delivered(ids, kept, epoch, number if self.batched else None)
 
     def encode(self, chunks: Sequence[Delivered]) -> pa.Table:
         """Return one row for each record, in delivery order."""
@@ -105,7 +112,7 @@ class ElementReader:
             "record": pa.array(ids, pa.string() if self._id_type is str else pa.int64()),
             "epoch": np.repeat(np.array([chunk.epoch for chunk in chunks], np.int64), counts),
         }
-        if self._batched:
+        if self.batched:
             batches = np.array([chunk.batch for chunk in chunks], np.int64)
             columns["batch"] = np.repeat(batches, counts)
         if self._keep_content:
@@ -130,7 +137,7 @@ class ElementReader:
     def _digests(self, element: Any, samples: Sequence[Any] | None) -> NDArray[np.uint64]:
         if samples is not None:
             return self._digester.samples(samples)
-        if self._batched:
+        if self.batched:
             return self._digester.batch(element)
         return self._digester.samples([element])
 
@@ -141,7 +148,7 @@ class ElementReader:
             found: Any = self._ids(element)
         else:
             found = cast("Mapping[Any, Any]", element)[self._ids]
-        if not self._batched:
+        if not self.batched:
             return [_as_id(found)]
         # As an array, a list of mixed types would become one of text.
         values = found if isinstance(found, list | tuple) else np.asarray(on_host(found)).tolist()

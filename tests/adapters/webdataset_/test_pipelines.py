@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,8 @@ def write_shards(folder: Path, shards: int = 3, records: int = 8) -> str:
         with wds.TarWriter(str(folder / f"shard-{shard}.tar")) as writer:
             for number in range(records):
                 values = np.full(2, 100 * shard + number, np.float32)
-                writer.write({"__key__": f"{number:04}", "npy": values, "cls": number})
+                sample = {"__key__": f"{number:04}", "npy": values, "cls": number}
+                writer.write(sample | {"txt": "a" * number, "json": {"n": number, "m": [1, 2]}})
     return f"{folder}/shard-{{0..{shards - 1}}}.tar"
 
 
@@ -85,6 +86,75 @@ def test_batches_of_samples_keep_their_keys_and_contents(shards: str, tmp_path: 
     assert result.verdict is Verdict.IDENTICAL
     assert "content" not in (result.not_compared or [])
     assert column(tmp_path / "batches", "batch") == [row // 5 for row in range(24)]
+
+
+def in_pairs(data: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for one in data:
+        both = [one, next(data)]
+        yield {name: [sample[name] for sample in both] for name in one}
+
+
+BATCHES: dict[str, Callable[[Any], Any]] = {
+    "batched": lambda samples: samples.batched(2),
+    "listed": lambda samples: samples.listed(2),
+    "by Torch": lambda samples: wds.WebLoader(samples, batch_size=2),
+    "in workers": lambda samples: wds.WebLoader(samples.batched(2), batch_size=None, num_workers=1),
+    "again": lambda samples: (
+        wds.WebLoader(samples.batched(5), batch_size=None).unbatched().batched(2)
+    ),
+}
+
+
+@pytest.mark.parametrize("fields", [None, ("npy", "cls", "txt", "json")], ids=["dicts", "tuples"])
+@pytest.mark.parametrize("name", BATCHES)
+def test_each_sample_of_a_batch_is_a_row(
+    name: str, fields: tuple[str, ...] | None, shards: str, tmp_path: Path
+) -> None:
+    samples = pipeline(shards, None)
+    samples = samples if fields is None else samples.to_tuple(*fields)
+    for run, loader in {"samples": samples, "batches": BATCHES[name](samples)}.items():
+        with record(loader, tmp_path / run) as twin:
+            list(twin)
+    result = audit(tmp_path / "samples", tmp_path / "batches")
+
+    assert result.verdict is Verdict.IDENTICAL
+    assert result.not_compared == ["batch"]
+    assert column(tmp_path / "batches", "batch") == [row // 2 for row in range(24)]
+
+
+def test_other_batches_of_the_same_samples_are_told(shards: str, tmp_path: Path) -> None:
+    for size in (2, 3):
+        with record(pipeline(shards).batched(size), tmp_path / str(size)) as twin:
+            list(twin)
+
+    assert audit(tmp_path / "2", tmp_path / "3").verdict is Verdict.REGROUPED
+
+
+def test_batches_of_a_stage_of_ones_own_are_known_by_their_keys(
+    shards: str, tmp_path: Path
+) -> None:
+    with record(pipeline(shards, None).compose(in_pairs), tmp_path / "run") as twin:
+        list(twin)
+
+    assert column(tmp_path / "run", "batch") == [row // 2 for row in range(24)]
+
+
+def test_what_is_taken_out_of_its_batch_is_a_sample(shards: str, tmp_path: Path) -> None:
+    with record(pipeline(shards).batched(2).unbatched(), tmp_path / "run") as twin:
+        list(twin)
+
+    assert "batch" not in open_run(tmp_path / "run").streams["main"].columns
+
+
+def test_batches_whose_rows_nobody_can_tell_are_lost_and_said(shards: str, tmp_path: Path) -> None:
+    for name, batched in (("auto", None), ("whole", False)):
+        loader = pipeline(shards).batched(2, collation_fn=str)
+        with record(loader, tmp_path / name, batched=batched) as twin:
+            list(twin)
+    lost, whole = (open_run(tmp_path / name).streams["main"] for name in ("auto", "whole"))
+
+    assert (lost.rows, lost.lost, lost.complete) == (0, 12, False)
+    assert (whole.rows, whole.lost, whole.complete) == (12, 0, True)
 
 
 def test_tuples_are_known_by_their_content(shards: str, tmp_path: Path) -> None:
