@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from detloader.adapters.telling import TellingDigester
 from detloader.adapters.weights import with_weights
 from detloader.errors import UsageError
 from detloader.findings import RecordId
@@ -48,7 +49,11 @@ class Request:
     @property
     def digester(self) -> Digester:
         """Return what digests content as the run will say that it does."""
-        return Digester(self.rounding, self.strong)
+        if not isinstance(self.ids, str) or (self.id_root or self.id_hash) is None:
+            return Digester(self.rounding, self.strong)
+        return TellingDigester(
+            self.rounding, self.strong, key=self.ids, root=self.id_root, keyed=self.id_hash
+        )
 
     def writer(self, **observed: object) -> RankWriter:
         """Begin the rank's folder; what the user declared stands above what was observed.

@@ -57,9 +57,18 @@ class IdRoot:
             self._pattern.encode()
         except UnicodeEncodeError as error:
             raise UsageError(f"id_root {name!r} is no UTF-8: no ID lies below it") from error
+        self._below, self._between = re.compile(self._pattern), re.compile(self._separator)
 
     def __str__(self) -> str:
         return self._name
+
+    def tell(self, name: str) -> str:
+        """Return one ID as `relative` does, which takes a hundred times as long for one."""
+        below = self._below.match(name)
+        if below is None:
+            return name
+        rest = self._between.sub("/", name[below.start(1) :])
+        return name if ".." in rest.split("/") else rest
 
     def relative(self, ids: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
         """Return text IDs, those below the root relative to it, with slashes."""
