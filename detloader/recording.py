@@ -125,7 +125,7 @@ def record(
         ids=ids,
         batched=batched,
         draws=draws,
-        declared={**continuation(parent), **(declared or {})},
+        declared={**continuation(parent), **_fields(declared)},
         recipe=recipe and _as_recorded(recipe, ids, id_root, batched=batched),
         id_root=None if id_root is None else IdRoot(id_root),
         id_hash=None if id_hash is None else IdHash.of(id_hash),
@@ -142,6 +142,15 @@ def record(
         started.wrapped = loader, twin
         started.raises = raises
     return twin
+
+
+def _fields(declared: object) -> Mapping[str, object]:
+    if declared is None:
+        return {}
+    if not isinstance(declared, Mapping):
+        message = f'declared is a mapping of fields, such as {{"shuffle": True}}, not {declared!r}'
+        raise UsageError(message)
+    return declared
 
 
 def _as_recorded(

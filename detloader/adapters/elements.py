@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from detloader.adapters.digests import digest_column, digest_ids
+from detloader.adapters.ids import INT64, MIXED, find_id, samples_in
 from detloader.adapters.on_host import on_host
 from detloader.adapters.request import IdSource
 from detloader.errors import UsageError
@@ -19,8 +20,6 @@ from detloader.manifest.content import UndigestibleError
 from detloader.manifest.rounding import Digester
 
 __all__ = ["Delivered", "ElementReader"]
-
-_INT64 = range(-(2**63), 2**63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +92,8 @@ class ElementReader:
             UndigestibleError: there are no IDs, and no content to stand for them.
         """
         wanted = self._keep_content or (self._ids is None and known is None)
+        if samples is None and self.batched:
+            samples = samples_in(self._ids, element)
         digested = element if content_of is None else content_of
         content = self._content(digested, samples, required=known is None) if wanted else None
         ids = self._ids_of(element, content) if known is None else known
@@ -144,12 +145,11 @@ class ElementReader:
     def _ids_of(self, element: Any, content: NDArray[np.uint64] | None) -> list[RecordId]:
         if self._ids is None:
             return [] if content is None else [*digest_ids(content)]
-        if callable(self._ids):
-            found: Any = self._ids(element)
-        else:
-            found = cast("Mapping[Any, Any]", element)[self._ids]
         if not self.batched:
-            return [_as_id(found)]
+            return [_as_id(find_id(self._ids, element))]
+        if (samples := samples_in(self._ids, element)) is not None:
+            return [_as_id(find_id(self._ids, sample)) for sample in samples]
+        found = find_id(self._ids, element)
         # As an array, a list of mixed types would become one of text.
         values = found if isinstance(found, list | tuple) else np.asarray(on_host(found)).tolist()
         if not isinstance(values, list | tuple):
@@ -162,8 +162,7 @@ class ElementReader:
         if self._id_type is None:
             self._id_type = kind
         if kind is not self._id_type:
-            message = f"ids are {self._id_type.__name__} so far, and {id_!r} is not"
-            raise UsageError(message)
+            raise UsageError(MIXED)
 
 
 def _as_id(found: Any) -> RecordId:
@@ -173,7 +172,7 @@ def _as_id(found: Any) -> RecordId:
     if isinstance(value, str):
         value.encode()  # raises here, at this record, where it has no UTF-8
         return value
-    if isinstance(value, int) and not isinstance(value, bool) and value in _INT64:
+    if isinstance(value, int) and not isinstance(value, bool) and value in INT64:
         return value
     message = f"an ID is a 64-bit integer or a string, not {value!r}"
     raise UsageError(message)

@@ -1,8 +1,8 @@
-"""The IDs of a source's records, as the user gives them: one for each index."""
+"""The IDs of records, as the user gives them: one for each index, or to be found in elements."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,12 @@ import pyarrow as pa
 
 from detloader.errors import UsageError
 
-__all__ = ["id_array"]
+__all__ = ["INT64", "MIXED", "find_id", "id_array", "samples_in"]
+
+INT64 = range(-(2**63), 2**63)
+"""Numbers that can be IDs."""
+
+MIXED = "some ids are whole numbers and some are text: make them all of one type"
 
 
 def id_array(ids: object, size: int) -> pa.Array[Any]:
@@ -34,3 +39,29 @@ def id_array(ids: object, size: int) -> pa.Array[Any]:
         message = f"{len(array)} ids for a source of {size} records: give one for each"
         raise UsageError(message)
     return array
+
+
+def find_id(ids: Any, element: Any) -> Any:
+    """Return what an element has under a key, or what a function finds in it.
+
+    Raises:
+        UsageError: there is no such key.
+    """
+    if callable(ids):
+        return ids(element)
+    try:
+        return element[ids]
+    except (LookupError, TypeError, ValueError) as error:
+        kind = type(element).__name__
+        message = f"ids={ids!r} is no key of an element, a {kind}: give a function of it"
+        if isinstance(element, Mapping):
+            keys = ", ".join(map(repr, element))
+            message = f"ids={ids!r} is no key of an element: there are {keys}"
+        raise UsageError(message) from error
+
+
+def samples_in(ids: Any, batch: Any) -> Sequence[Any] | None:
+    """Return the records of a batch that is a list of them, each with its ID under a key."""
+    if not isinstance(ids, str) or not isinstance(batch, list | tuple) or not batch:
+        return None
+    return batch if all(isinstance(sample, Mapping) for sample in batch) else None

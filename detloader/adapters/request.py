@@ -46,6 +46,19 @@ class Request:
     strong: bool = False
     sampling: Sampling | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what is of another kind than it should be.
+
+        Raises:
+            UsageError: an argument is.
+        """
+        if not isinstance(self.run, str | os.PathLike):
+            raise UsageError(f"a run is the name of a folder, not {self.run!r}")
+        if self.batched not in (None, False, True):
+            raise UsageError(f"batched is True, False or left out, not {self.batched!r}")
+        if self.draws not in (False, True):
+            raise UsageError(f"draws is True or False, not {self.draws!r}")
+
     @property
     def digester(self) -> Digester:
         """Return what digests content as the run will say that it does."""

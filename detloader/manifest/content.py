@@ -208,11 +208,19 @@ def _collect_columns(tree: object, path: Path, found: list[tuple[Path, Column]])
 
 
 def _row_count(columns: Sequence[tuple[Path, Column]]) -> int:
-    lengths = {-1 if getattr(leaf, "shape", None) == () else len(leaf) for _, leaf in columns}
-    if len(lengths) != 1 or -1 in lengths:
-        message = f"the leaves of a batch have {sorted(lengths)} rows, not one number"
-        raise UndigestibleError(message)
-    return lengths.pop()
+    found = {_length(leaf): ".".join(map(str, path)) or "it" for path, leaf in columns}
+    if len(found) == 1 and None not in found:
+        return len(columns[0][1])
+    told = " and ".join(f"{name} has {rows or 'no'} rows" for rows, name in found.items())
+    message = (
+        f"a batch in which {told or 'there is nothing'} does not show its rows: give each leaf "
+        "one value for each row, or record it as one, with batched=False"
+    )
+    raise UndigestibleError(message)
+
+
+def _length(leaf: Column) -> int | None:
+    return None if isinstance(leaf, np.ndarray) and not leaf.ndim else len(leaf)
 
 
 def _children(tree: object, path: Path) -> list[tuple[Path, object]] | None:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from detloader.adapters.ids import INT64, MIXED, find_id, samples_in
 from detloader.adapters.torch.tensors import as_arrays, label_of, labels_of
 from detloader.errors import UsageError
 from detloader.manifest.content import UndigestibleError
@@ -52,7 +53,7 @@ class SampleReader:
         """
         parts: dict[str, Any] = {}
         if self._ids is not None:
-            parts["ids"] = _as_ids([self._find(sample) for sample in samples])
+            parts["ids"] = _as_ids([find_id(self._ids, sample) for sample in samples])
         if self._digester is not None and not self._stacked:
             parts |= _content_of_samples(samples, self._digester)
         return parts
@@ -69,15 +70,14 @@ class SampleReader:
         Raises:
             UsageError: what should be an ID is none.
         """
+        if (samples := samples_in(self._ids, batch)) is not None:
+            return self.of_samples(samples)
         digester = self._digester
         parts = {} if digester is None else _content_of_batch(batch, None, digester)
         if self._ids is not None:
-            found = as_arrays(self._find(batch))
+            found = as_arrays(find_id(self._ids, batch))
             parts["ids"] = _as_ids(found.tolist() if isinstance(found, np.ndarray) else found)
         return parts
-
-    def _find(self, sample: Any) -> Any:
-        return self._ids(sample) if callable(self._ids) else sample[self._ids]
 
 
 def _content_of_samples(samples: Sequence[Any], digester: Digester) -> dict[str, Any]:
@@ -114,14 +114,18 @@ def _as_ids(found: Iterable[Any]) -> Ids:
     try:
         return array("q", values)
     except (TypeError, OverflowError):
-        return [_as_text(value) for value in values]
+        odd = [value for value in values if not isinstance(value, str | bytes)]
+    for value in odd:
+        if not isinstance(value, int | np.integer) or value not in INT64:
+            message = f"an ID is a 64-bit integer or a string, not {value!r}"
+            raise UsageError(message)
+    if odd:
+        raise UsageError(MIXED)
+    return [_as_text(value) for value in values]
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: str | bytes) -> str:
     if isinstance(value, bytes):
         return value.decode()
-    if not isinstance(value, str):
-        message = f"an ID is a 64-bit integer or a string, not {value!r}"
-        raise UsageError(message)
     value.encode()  # raises here, at this record, where it has no UTF-8
     return value

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from detloader.adapters.digests import digest_column, digest_ids
+from detloader.adapters.ids import MIXED
 from detloader.adapters.torch.witness import Witness
 from detloader.errors import UsageError
 from detloader.generators.folding import fold_draws
@@ -144,8 +145,7 @@ class RowMaker:
         found = [_ids_of(chunk.witness) for chunk in chunks]
         kinds = {type(ids) for ids in found} | ({self._kind} if self._kind else set())
         if len(kinds) > 1:
-            message = "some ids are whole numbers and some are text: make them all of one type"
-            raise UsageError(message)
+            raise UsageError(MIXED)
         self._kind = kinds.pop()
         if self._kind is list:
             return {"record": pa.array(list(itertools.chain(*found)), pa.string())}

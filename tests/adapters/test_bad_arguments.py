@@ -1,0 +1,119 @@
+"""What the user says of IDs and batches, and is not so: refused, or said in a sentence."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from torch.utils.data import IterableDataset
+
+from detloader import open_run, record
+from detloader.errors import UsageError
+from detloader.manifest.content import sample_digest
+from tests.support.torch_datasets import torch_loader
+
+SAMPLES: list[dict[str, Any]] = [{"id": f"n{i}", "x": np.full(2, i)} for i in range(5)]
+
+
+class Given(IterableDataset[Any]):
+    def __init__(self, elements: list[Any]) -> None:
+        self.elements = elements
+
+    def __iter__(self) -> Any:
+        return iter(self.elements)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"declared": 5}, "declared is a mapping of fields"),
+        ({"draws": 3}, "draws is True or False, not 3"),
+        ({"batched": "yes"}, "batched is True, False or left out, not 'yes'"),
+        ({"run": None}, "a run is the name of a folder, not None"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused(
+    options: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    arguments = {"run": tmp_path / "run"} | options
+
+    with pytest.raises(UsageError, match=why):
+        record([1], **arguments)
+    assert not (tmp_path / "run").exists()
+
+
+def loss_of(loader: Iterable[Any], run: Path, caplog: Any, **options: Any) -> str:
+    """Record what cannot be recorded, and return what is said of it."""
+    with caplog.at_level(logging.WARNING, "detloader"), record(loader, run, **options) as twin:
+        list(twin)
+    assert not open_run(run).complete
+    return str(caplog.text)
+
+
+@pytest.mark.parametrize("torch", [False, True], ids=["iterable", "torch"])
+def test_a_key_that_samples_do_not_have_is_named_with_those_that_they_have(
+    torch: bool, tmp_path: Path, caplog: Any
+) -> None:
+    loader = torch_loader(SAMPLES) if torch else SAMPLES
+
+    said = loss_of(loader, tmp_path / "run", caplog, ids="nope")
+
+    assert "ids='nope' is no key of an element: there are 'id', 'x'" in said
+
+
+def test_a_key_of_what_has_no_keys_is_no_riddle(tmp_path: Path, caplog: Any) -> None:
+    said = loss_of([(1, 2)], tmp_path / "run", caplog, ids="id")
+
+    assert "ids='id' is no key of an element, a tuple: give a function of it" in said
+
+
+@pytest.mark.parametrize("torch", [False, True], ids=["iterable", "torch"])
+@pytest.mark.parametrize("ids", [["a", 1], [1, "a"], [b"a", 1]])
+def test_ids_of_two_types_are_said_to_be_that(
+    torch: bool, ids: list[Any], tmp_path: Path, caplog: Any
+) -> None:
+    of = [{"id": id_} for id_ in ids]
+    loader = torch_loader(of, batch_size=2, collate_fn=list) if torch else of
+
+    said = loss_of(loader, tmp_path / "run", caplog, ids="id")
+
+    assert "some ids are whole numbers and some are text: make them all of one type" in said
+
+
+@pytest.mark.parametrize("ids", [[1, 2**70], ["a", 1.5]])
+def test_what_is_no_id_is_named_and_not_its_neighbour(
+    ids: list[Any], tmp_path: Path, caplog: Any
+) -> None:
+    loader = torch_loader([{"id": id_} for id_ in ids], batch_size=2, collate_fn=list)
+
+    said = loss_of(loader, tmp_path / "run", caplog, ids="id")
+
+    assert f"a 64-bit integer or a string, not {ids[1]!r}" in said
+
+
+def test_a_batch_that_does_not_show_its_rows_is_told_by_its_leaves(
+    tmp_path: Path, caplog: Any
+) -> None:
+    batch = {"x": np.zeros((2, 3)), "epoch": 3}
+
+    said = loss_of([batch], tmp_path / "run", caplog, batched=True)
+
+    assert "epoch has no rows and x has 2 rows does not show its rows" in said
+    assert "batched=False" in said
+
+
+@pytest.mark.parametrize("torch", [False, True], ids=["iterable", "torch"])
+def test_a_list_of_samples_is_a_batch_of_them(torch: bool, tmp_path: Path) -> None:
+    lists = [SAMPLES[:3], SAMPLES[3:]]
+    loader = torch_loader(Given(lists), batch_size=None) if torch else lists
+    with record(loader, tmp_path / "run", ids="id", batched=True) as twin:
+        list(twin)
+    table = open_run(tmp_path / "run").streams["main"].table().to_pydict()
+
+    assert table["record"] == [sample["id"] for sample in SAMPLES]
+    assert table["batch"] == [0, 0, 0, 1, 1]
+    assert table["content"] == [sample_digest(sample) for sample in SAMPLES]
