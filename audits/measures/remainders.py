@@ -221,12 +221,8 @@ def _is_a_tail(census: Census, shape: Shape, tail: Tail, missing: Integers) -> b
     return any(bool(np.isin(missing, lost).all()) for lost in fixed_positions(shape, tail))
 
 
-def find_padding(
-    view: StreamView, census: Census, shape: Shape
-) -> tuple[str, list[EpochCount]] | None:
+def find_padding(census: Census, shape: Shape) -> tuple[str, list[EpochCount]] | None:
     """Find epochs that deliver everything, and fill up with records that came already."""
-    if "padding" in view.compared and census.epochs[0].extra:
-        return None
     filled: list[EpochCount] = []
     what = ""
     lengths = lengths_of_padding(shape)

@@ -116,7 +116,7 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
     shape = shape_of(rows, census.size)
     if shape.batch_size is None and shape.ranks == 1 and shape.workers < 2:  # noqa: PLR2004
         raise CannotTell("batch_size")
-    padding = find_padding(rows, census, shape)
+    padding = find_padding(census, shape)
     loss = find_loss(census, shape, known)
     if shape.batch_size is None and not (loss or padding) and any(map(census.lost, census.epochs)):
         raise CannotTell("batch_size")

@@ -289,6 +289,20 @@ def test_ranks_that_are_evened_out_unmarked(purpose: str, tmp_path: Path) -> Non
     assert marked.findings == []
 
 
+@pytest.mark.parametrize("purpose", ["eval", "train"])
+def test_padding_that_is_false_in_every_row_hides_no_padding(purpose: str, tmp_path: Path) -> None:
+    rows: dict[str, list[Any]] = {
+        "batch": [place // 8 for place in range(24)],
+        "record": [place % 22 for place in range(24)],
+        "padding": [False] * 24,
+    }
+    declared = {"purpose": purpose, "shuffle": False, "source_size": 22, "batch_size": 8}
+    (finding,) = findings_of(judge(tmp_path, rows, num_epochs=1, **declared), RULE)
+
+    assert finding.severity is (Severity.FAIL if purpose == "eval" else Severity.NOTE)
+    assert evidence_of(finding)["doubled"] == [0, 1]
+
+
 def test_a_replicated_source_is_no_padding(tmp_path: Path) -> None:
     rows = {"rank": [0] * 4 + [1] * 4, "epoch": [0] * 8, "record": [*range(4)] * 2}
     declared = {"purpose": "train", "shuffle": False, "source_size": 4, "world_size": 2}
