@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.integers import are_distinct, slices
+from detloader.audits.measures.shards import has_shards
 from detloader.audits.measures.statistics import is_impossible
 
 if TYPE_CHECKING:
@@ -73,14 +74,14 @@ def _come_again(comparison: Comparison) -> bool:
 
 
 def _has_shards(comparison: Comparison) -> bool:
-    return comparison.a.has("shard") or comparison.b.has("shard")
+    return has_shards(comparison.a) or has_shards(comparison.b)
 
 
 def _by_shards(comparison: Comparison) -> Delivery | None:
     if not _has_shards(comparison):
         return None
     a, alignment = comparison.a, comparison.alignment
-    if a.has("shard"):
+    if has_shards(a):
         shard = a.column("shard").values[alignment.rows_a]
     else:
         shard = comparison.b.column("shard").values[alignment.rows_b]

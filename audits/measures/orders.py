@@ -9,6 +9,7 @@ import numpy as np
 
 from detloader.audits.integers import are_distinct
 from detloader.audits.measures.mixing import scatter
+from detloader.audits.measures.shards import has_shards
 from detloader.manifest.arrays import to_numpy
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def log_chance_of_whole_shards(view: StreamView, rows: Integers) -> float:
 
     Few shards stand near the source's order by chance, and their records with them.
     """
-    if not view.has("shard"):
+    if not has_shards(view):
         return -math.inf
     shard = np.unique(view.column("shard").values[rows], return_inverse=True)[1]
     shards = int(shard.max()) + 1

@@ -16,6 +16,7 @@ import numpy as np
 from detloader.audits.measures.conditions import topology_differences
 from detloader.audits.measures.losses import observed_batch_size
 from detloader.audits.measures.remainders import shape_of
+from detloader.audits.measures.shards import has_shards
 from detloader.audits.measures.source import is_source_order_of_baseline
 from detloader.audits.measures.statistics import is_impossible
 from detloader.audits.measures.tails import tails
@@ -182,7 +183,7 @@ def _explain_merge_of_all(view: StreamView, source: Source, passes: Passes) -> P
     """Judge a merge of parts that drops nothing: the baseline must be in source order."""
     if passes.in_source_order or not is_source_order_of_baseline(view, source):
         return None
-    if view.declared("deterministic") is False or view.has("shard"):
+    if view.declared("deterministic") is False or has_shards(view):
         return None
     counts = [count for count in passes.merge_counts() if count < passes.kept]
     workers = _workers(view)

@@ -43,8 +43,9 @@ threads. Where speed is worth it, declare `deterministic` false: it is a note th
 
 Is silent where seeds, topology or versions explain the difference, and where runs
 were resumed. Needs `shard`, or IDs or an `index` that are source positions, or enough
-rows to tell a short way from a shuffle. Shards that follow one another whole were
-shuffled, not raced. A third run of the same configuration confirms a race.
+rows to tell a short way from a shuffle; one `shard` for all rows tells nothing. Shards
+that follow one another whole were shuffled, not raced. A third run of the same
+configuration confirms a race.
 
 ## Seen in
 

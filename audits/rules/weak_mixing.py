@@ -41,7 +41,7 @@ Needs a declared `shuffle`; silent for evaluation and where `order_policy` names
 other than a random one (curriculum, by length, fixed). The source's order is that of
 `index`, else of integer IDs, else of names (shorter ones first). A small buffer must leave
 a rank correlation of one half; whole blocks that were shuffled, and whole shards where
-`shard` tells of them, count as one record. Static shards and frozen batches need two
+`shard` tells several apart, count as one record. Static shards and frozen batches need two
 epochs; where epochs have one order this follows from it, and where batches are frozen it
 does of parts. Parts that have more than a tenth of their records in common share nothing
 out, and where records come again an order is not held against the source's.

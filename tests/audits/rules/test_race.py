@@ -96,6 +96,15 @@ def test_records_that_overtake_one_another_in_each_epoch(tmp_path: Path) -> None
     assert evidence_of(findings_of(result, RULE)[0])["trace"] == "displacement"
 
 
+@pytest.mark.parametrize("shard", ["train-0.tar", 7])
+def test_one_shard_for_all_rows_hides_no_race(shard: str | int, tmp_path: Path) -> None:
+    source = random.Random(2).sample(range(300), 300)
+    a, b = ({"record": jitter(source, random.Random(k)), "shard": [shard] * 300} for k in range(2))
+    (finding,) = findings_of(compare(tmp_path, a, b, threads=8), RULE)
+
+    assert evidence_of(finding)["trace"] == "displacement"
+
+
 def test_displacement_alone_needs_readers_that_could_race(tmp_path: Path) -> None:
     a, b = ({"record": jitter([*range(80, 0, -1)], random.Random(seed))} for seed in (1, 2))
     result = compare(tmp_path, a, b)

@@ -110,6 +110,13 @@ def test_shuffled_shards_are_no_small_buffer(tmp_path: Path) -> None:
     assert findings_of(judge(tmp_path, rows), RULE) == []
 
 
+def test_one_shard_for_all_rows_hides_no_small_buffer(tmp_path: Path) -> None:
+    rows = in_epochs([buffered(400, 13, seed) for seed in range(2)], shard=["train-0.tar"] * 400)
+    (finding,) = findings_of(judge(tmp_path, rows), RULE)
+
+    assert evidence_of(finding)["kind"] == "small buffer"
+
+
 @pytest.mark.parametrize(
     "declared",
     [
