@@ -12,6 +12,7 @@ from tests.support.results import evidence_of, findings_of, lacking
 from tests.support.runs import write_run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 RULE = "content-drift"
@@ -26,6 +27,18 @@ def rows_of(size: int, column: str, **changed: int) -> dict[str, list[Any]]:
 
 def compare(folder: Path, a: dict[str, Any], b: dict[str, Any], **declared: Any) -> Result:
     return audit(write_run(folder / "a", a, declared), write_run(folder / "b", b, declared))
+
+
+def in_place(raw: Callable[[int, int], int]) -> dict[str, list[int]]:
+    """Deliver 40 records in 3 epochs; the content of two changes with each epoch."""
+    places = [(record, epoch) for epoch in range(3) for record in range(40)]
+    return {
+        "epoch": [epoch for _, epoch in places],
+        "record": [record for record, _ in places],
+        "draws": [record * 7 + 1000 for record, _ in places],
+        "raw": [500 + record + 1000 * raw(record, epoch) for record, epoch in places],
+        "content": [900 + r + (1000 * epoch if r in {4, 9} else 0) for r, epoch in places],
+    }
 
 
 @pytest.mark.parametrize("size", [4, 400])
@@ -97,6 +110,35 @@ def test_raw_bytes_that_change_between_epochs(tmp_path: Path) -> None:
 
     assert evidence_of(finding)["records"] == [5]
     assert evidence_of(finding)["epochs"] == [1]
+
+
+def test_content_that_changes_is_found_though_raw_bytes_stay(tmp_path: Path) -> None:
+    rows = in_place(raw=lambda _record, _epoch: 0)
+    (finding,) = findings_of(check(write_run(tmp_path / "run", rows, {"purpose": "eval"})), RULE)
+
+    assert (evidence_of(finding)["column"], evidence_of(finding)["records"]) == ("content", [4, 9])
+    assert evidence_of(finding)["rows"] == 4
+    assert "in place" in str(finding.cause)
+
+
+def test_raw_bytes_and_the_content_of_others_are_two_faults(tmp_path: Path) -> None:
+    rows = in_place(raw=lambda record, epoch: epoch if record in {4, 7} else 0)
+    findings = findings_of(check(write_run(tmp_path / "run", rows, {"purpose": "train"})), RULE)
+    told = [(evidence_of(one)["column"], evidence_of(one)["records"]) for one in findings]
+
+    assert told == [("raw", [4, 7]), ("content", [9])]
+
+
+def test_content_without_draws_may_be_another_augmentation_of_equal_raw_bytes(
+    tmp_path: Path,
+) -> None:
+    rows = in_place(raw=lambda _record, _epoch: 0)
+    del rows["draws"]
+    rows["content"] = list(range(120))
+
+    assert lacking(check(write_run(tmp_path / "run", rows, {"purpose": "train"})), RULE) == [
+        "draws"
+    ]
 
 
 def test_augmentation_that_is_recorded_is_passed(tmp_path: Path) -> None:
