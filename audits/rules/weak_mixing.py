@@ -43,8 +43,10 @@ other than a random one (curriculum, by length, fixed). The source's order is th
 a rank correlation of one half; whole blocks that were shuffled, and whole shards where
 `shard` tells several apart, count as one record. Static shards and frozen batches need two
 epochs; where epochs have one order this follows from it, and where batches are frozen it
-does of parts. Parts that have more than a tenth of their records in common share nothing
-out, and where records come again an order is not held against the source's.
+does of parts. Workers may keep their records behind one shuffle of all: where batches mix
+those of several, or who comes next is left to chance, nothing is said. Parts that have
+more than a tenth of their records in common share nothing out, and where records come
+again an order is not held against the source's.
 
 ## Seen in
 
@@ -61,6 +63,7 @@ from typing import TYPE_CHECKING
 from detloader.audits.batches import global_batches
 from detloader.audits.confirm import show
 from detloader.audits.measures.deliverers import deliverers_of, ranks_as_deliverers
+from detloader.audits.measures.meeting import do_parts_meet
 from detloader.audits.measures.mixing import common_batches, displacement, purity
 from detloader.audits.measures.orders import (
     have_one_order,
@@ -116,9 +119,13 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:  # noqa: ARG001 - 
     rows = without_evaluation(without_padding(view))
     epochs = dict(rows.by_epoch())
     frozen = _check_batches(rows, epochs)
-    # Whole batches that stay are records that stay: parts would say it again.
-    found = [_check_buffer(rows, epochs), *([frozen] if frozen else _check_parts(rows, epochs))]
-    faults = [fault for fault in found if fault is not None]
+    faults = [fault for fault in (_check_buffer(rows, epochs), frozen) if fault is not None]
+    try:
+        # Whole batches that stay are records that stay: parts would say it again.
+        faults += [] if frozen else _check_parts(rows, epochs)
+    except CannotTell:
+        if not faults:
+            raise
     if not faults and len(epochs) < 2:  # noqa: PLR2004
         raise CannotTell("at least 2 epochs")
     return faults
@@ -197,7 +204,9 @@ def _check_parts(view: StreamView, epochs: dict[int, Integers]) -> list[Fault]:
         whole = stay_with_parts(view, epochs, deliverers)
         if whole is None or not whole.common:
             continue
-        if whole.stayed >= MOSTLY * whole.common and is_impossible(whole.log_chance):
+        if whole.stayed < MOSTLY * whole.common or not is_impossible(whole.log_chance):
+            continue
+        if by == "rank" or not do_parts_meet(view, deliverers):
             return [_fault_of_parts(view, sorted(epochs), by, len(deliverers), whole)]
     return []
 
@@ -212,7 +221,7 @@ def _fault_of_parts(view: StreamView, epochs: list[int], by: str, parts: int, wh
         severity=Severity.NOTE if meant else Severity.WARN,
         message=f"Each of {parts} {by}s delivers the same records in all {len(epochs)} epochs: "
         f"{whole.stayed} of {whole.common} stay where they were"
-        + (", as declared." if meant else ", so that records of two parts never meet."),
+        + (", as declared." if meant else ", and those of two parts do not mix."),
         cause=f"The source is dealt out to {by}s once, and shuffled only within each part.",
         evidence={
             "kind": "static shards",

@@ -177,6 +177,36 @@ def test_parts_that_keep_their_records(
     assert evidence["stayed"] == evidence["common"]
 
 
+@pytest.mark.parametrize("batch", [8, 1, None])
+def test_workers_that_keep_their_records_behind_a_shuffle_of_all_are_passed(
+    batch: int | None, tmp_path: Path
+) -> None:
+    rows = in_epochs([random.Random(epoch).sample(range(120), 120) for epoch in range(3)])
+    rows["worker"] = [record % 4 for record in rows["record"]]
+    if batch is not None:
+        rows["batch"] = [place % 120 // batch for place in range(360)]
+
+    assert findings_of(judge(tmp_path, rows, workers=4), RULE) == []
+
+
+@pytest.mark.parametrize("batch", [2, 8])
+def test_workers_that_make_batches_of_their_own_records_alone(batch: int, tmp_path: Path) -> None:
+    rows = parts_of(96, 3, 3, static=True)
+    by_batch = sorted(range(288), key=lambda row: (row // 96, row % 96 // (3 * batch), row % 3))
+    rows = {name: [values[row] for row in by_batch] for name, values in rows.items()}
+    rows["batch"] = [place % 96 // batch for place in range(288)]
+    (finding,) = findings_of(judge(tmp_path, rows), RULE)
+
+    assert (evidence_of(finding)["kind"], evidence_of(finding)["by"]) == ("static shards", "worker")
+
+
+def test_few_rows_without_batches_do_not_tell_whether_workers_mix(tmp_path: Path) -> None:
+    rows = in_epochs([random.Random(epoch).sample(range(48), 48) for epoch in range(2)])
+    rows["worker"] = [record % 12 for record in rows["record"]]
+
+    assert lacking(judge(tmp_path, rows), RULE) == ["batch"]
+
+
 def test_workers_that_change_their_names_keep_their_records(tmp_path: Path) -> None:
     rows = parts_of(120, 3, 3, static=True)
     rows["worker"] = [(w + e) % 3 for w, e in zip(rows["worker"], rows["epoch"], strict=True)]
