@@ -63,4 +63,5 @@ def _log_chance_of_turns(view: StreamView, deliverers: Deliverers, ranks: Delive
     if not often.any():
         raise CannotTell("batch")
     off = float((((counts - expected) ** 2)[often] / expected[often]).sum())
-    return float(chi2.logsf(off, int(often.sum())))
+    free = int(often.sum()) - int(often.any(axis=0).sum()) - int(often.any(axis=1).sum()) + 1
+    return float(chi2.logsf(off, max(free, 1)))
