@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
     from detloader.findings import JsonValue
 
-__all__ = ["Aspects", "aspects_of", "is_beginning", "is_cut_short"]
+__all__ = ["LOST_TAIL", "Aspects", "aspects_of", "is_beginning", "is_cut_short"]
 
 LOST_TAIL = 0.25
 """Share of an epoch that can be a lost remainder; where more is missing, the run was stopped."""

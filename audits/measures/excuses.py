@@ -13,6 +13,7 @@ from detloader.audits.measures.beginnings import is_cut_before_end
 from detloader.audits.measures.dealing import declared_copies
 from detloader.audits.measures.deliverers import deliverers_of
 from detloader.audits.measures.losses import (
+    SAMPLES,
     ends_in_a_part,
     full_epochs,
     is_beginning_of_baseline,
@@ -155,7 +156,7 @@ def _require_more_than_chance(view: StreamView, hole: Hole) -> None:
     if view.declared("shuffle") is False or full_epochs(view) < 2 or lost <= hole.count:  # noqa: PLR2004
         return
     if not is_impossible(_log_chance_of_loss(view, hole)):
-        raise CannotTell("num_samples, for each epoch leaves out others")
+        raise CannotTell(SAMPLES)
 
 
 def _follows_baseline(view: StreamView) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
 
 __all__ = [
+    "SAMPLES",
     "ends_in_a_part",
     "full_epochs",
     "is_beginning_of_baseline",
@@ -25,6 +26,9 @@ __all__ = [
     "observed_batch_size",
     "require_all_ranks",
 ]
+
+SAMPLES = "num_samples, for each epoch leaves out others"
+"""What a rule lacks where epochs may be meant to be samples of the source."""
 
 
 def observed_batch_size(view: StreamView) -> int | None:

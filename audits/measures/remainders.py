@@ -217,7 +217,12 @@ def _is_dealt_to_workers(census: Census, epoch: EpochCount) -> bool:
 def _is_a_tail(census: Census, shape: Shape, tail: Tail, missing: Integers) -> bool:
     """Tell whether records are what the tail loses without a shuffle, as far as this is known."""
     if census.source is None:
-        return census.view.declared("shuffle") is False
+        if census.view.declared("shuffle") is not False:
+            return False
+        # What an unshuffled run drops, it drops in each epoch.
+        return tail.explanation == "batch across epochs" or bool(
+            np.isin(missing, census.never()).all()
+        )
     return any(bool(np.isin(missing, lost).all()) for lost in fixed_positions(shape, tail))
 
 

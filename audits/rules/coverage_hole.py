@@ -3,8 +3,9 @@
 ## What it catches
 
 A record that was asked for and another that came; records of the source, or of the
-baseline, that never come although nothing declared leaves them out; epochs that begin
-with a later record than the baseline's; an epoch without rows between others.
+baseline, that never come although nothing declared leaves them out; epochs that have
+fewer records than is declared, others missing in each; epochs that begin with a later
+record than the baseline's; an epoch without rows between others.
 
 ## Why it hurts
 
@@ -30,6 +31,9 @@ are named. A filter that is meant is declared as `config.filter`.
   is known; `dropped_count`: all of them.
 - `skipped`: IDs that the baseline delivers before the first record of the first epoch that
   begins late, 20 at most; `skipped_count`: all of them; `epochs`: those that begin late.
+- `lacking`: IDs that other epochs deliver and the first epoch of fewer records than is
+  declared does not, 20 at most; `lacking_count`: how many it lacks; `expected`: how many it
+  should have; `epochs`: all that lack some, 20 at most.
 - `substituted`: row, epoch, asked and delivered ID, 20 at most; `substituted_count`.
 - `empty_epochs`: epochs without rows.
 - `rows`: rows of the run.
@@ -43,8 +47,9 @@ where chance may leave a record out; about declared filters; and about a last ep
 that is cut short. One epoch alone may have been stopped early: it is silent about the
 beginning of the source or of the baseline, and cannot tell of a shuffled one. Nor can
 it tell where epochs differ in length, where each leaves out others and `num_samples` is
-undeclared, where records come again and `replacement` is, or, in an audit, where an
-entry of `config` differs.
+undeclared (of an unshuffled run `source_size` says it as well), where records come again
+and `replacement` is, or, in an audit, where an entry of `config` differs. How many records
+the last epoch has is not judged.
 
 ## Seen in
 
@@ -65,6 +70,7 @@ from detloader.audits.measures.excuses import is_explained
 from detloader.audits.measures.explained import explain_missing
 from detloader.audits.measures.holes import SHOWN, find_hole
 from detloader.audits.measures.losses import require_all_ranks
+from detloader.audits.measures.shortness import check_lengths
 from detloader.audits.measures.shown import listed, show_records
 from detloader.audits.measures.source import without_padding
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
@@ -96,11 +102,17 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
     rows = without_padding(view)
     faults: list[Fault] = []
     missing: list[str] = []
-    for find in (_find_substituted, _find_skipped, _find_dropped, _find_empty_epochs):
+    for find in (
+        _find_substituted,
+        _find_skipped,
+        _find_dropped,
+        check_lengths,
+        _find_empty_epochs,
+    ):
         try:
             faults += find(rows, known)
         except CannotTell as answer:
-            missing += answer.missing
+            missing = missing or answer.missing
     if missing and not faults:
         raise CannotTell(*missing)
     return faults

@@ -44,7 +44,9 @@ batches, where records repeat as draws with replacement repeat them, though none
 declared (`sampling-distribution`), and where `config.replication` or
 `config.repeats` covers it. Where replacement is undeclared, it is taken for none if the
 parts of a shuffled run are free of repeats and chance cannot have left them so; else,
-and where whole shards may have been drawn, it cannot tell.
+and where whole shards may have been drawn, it cannot tell. Nor can it where ranks of a
+shuffled run deliver one part each of more parts than there are ranks: what lies between
+the steps of a stride, a shuffle hides (`coverage-hole` counts it).
 
 ## Seen in
 
@@ -62,6 +64,7 @@ from detloader.audits.integers import distinct, lacking
 from detloader.audits.measures.dealing import find_breaches
 from detloader.audits.measures.explained import explain_missing
 from detloader.audits.measures.filling import without_filling
+from detloader.audits.measures.shortness import parts_of_deal
 from detloader.audits.measures.shown import SHOWN, show_records
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
@@ -102,9 +105,24 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
             faults += _judge(level, by, rank, records, known)
         except CannotTell as answer:
             missing += answer.missing
+    if not faults and _may_be_too_many_parts(rows):
+        missing.append("the order that was dealt out")
     if missing and not faults:
         raise CannotTell(*missing)
     return faults
+
+
+def _may_be_too_many_parts(view: StreamView) -> bool:
+    """Tell whether each rank of a shuffled run delivers one of more parts than there are ranks."""
+    size, samples = view.declared("source_size"), view.declared("num_samples")
+    epochs = [view.record.values[rows] for rows in view.epochs.values()][:-1]
+    if view.ranks == 1 or not epochs or size is None or samples not in {None, size}:
+        return False
+    if view.declared("shuffle") is False or view.filters:
+        return False
+    return all(
+        parts_of_deal(int(size), len(distinct(epoch)), view.ranks) > view.ranks for epoch in epochs
+    )
 
 
 def _levels(view: StreamView) -> Iterator[tuple[str, int | None, StreamView]]:

@@ -87,6 +87,103 @@ def test_a_hole_in_every_epoch_is_found_in_one_run(tmp_path: Path) -> None:
     assert evidence_of(findings_of(result, RULE)[0])["dropped"] == [4, 21]
 
 
+def lossy(size: int, *, share: float, seed: int, text: bool = False) -> list[Any]:
+    source = random.Random(seed)
+    kept = [record for record in range(size) if source.random() > share]
+    return [f"r{record:04}" for record in kept] if text else kept
+
+
+@pytest.mark.parametrize("declared", [{"num_samples": 200, "replacement": False}, {}])
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("share", [0.05, 0.3])
+def test_other_records_that_each_epoch_of_an_evaluation_loses(
+    declared: dict[str, Any], text: bool, share: float, tmp_path: Path
+) -> None:
+    epochs = [lossy(200, share=share, seed=seed, text=text) for seed in range(5)]
+    meant = {"purpose": "eval", "shuffle": False, "source_size": 200, "batch_size": 16}
+    result = judge(tmp_path, epochs_of(*epochs), **meant, **declared)
+    finding = findings_of(result, RULE)[-1]
+    evidence = evidence_of(finding)
+
+    assert loud_rules(result) == [RULE]
+    assert finding.severity is Severity.FAIL
+    assert evidence["lacking_count"] == len(set().union(*epochs) - {*epochs[0]})
+    assert set(evidence["lacking"]).isdisjoint(epochs[0])
+    assert (evidence["expected"], evidence["epochs"]) == (200, [0, 1, 2, 3])
+
+
+def test_epochs_of_fewer_records_than_they_draw_by_declaration(tmp_path: Path) -> None:
+    orders = [random.Random(seed).sample(range(96), 48) for seed in range(6)]
+    declared = {"shuffle": True, "source_size": 96, "num_samples": 96, "replacement": False}
+    (finding,) = findings_of(judge(tmp_path, epochs_of(*orders), **declared), RULE)
+
+    assert finding.severity is Severity.WARN
+    assert evidence_of(finding)["lacking_count"] == 48
+
+
+def test_draws_with_replacement_that_are_fewer_than_declared(tmp_path: Path) -> None:
+    orders = [random.Random(seed).choices(range(20), k=60) for seed in range(3)]
+    declared = {"shuffle": True, "source_size": 20, "num_samples": 100, "replacement": True}
+    (finding,) = findings_of(judge(tmp_path, epochs_of(*orders), **declared), RULE)
+
+    assert evidence_of(finding)["lacking"] == []
+    assert evidence_of(finding)["lacking_count"] == 40
+
+
+def test_ranks_of_a_shuffle_that_was_dealt_out_to_more(tmp_path: Path) -> None:
+    orders = [random.Random(seed).sample(range(96), 96) for seed in range(4)]
+    rows = epochs_of(*(order[0::4] + order[1::4] for order in orders))
+    rows["rank"] = ([0] * 24 + [1] * 24) * 4
+    declared = {"shuffle": True, "source_size": 96, "batch_size": 4, "world_size": 2}
+    told = judge(tmp_path / "told", rows, num_samples=96, **declared)
+    untold = judge(tmp_path / "untold", rows, **declared)
+
+    assert "into 4 parts, and 2 ranks" in str(findings_of(told, RULE)[0].cause)
+    assert lacking(untold, RULE) == ["num_samples, for each epoch leaves out others"]
+    assert lacking(untold, "partition-broken") == ["the order that was dealt out"]
+
+
+def test_records_that_are_replaced_in_another_place_in_each_epoch(tmp_path: Path) -> None:
+    orders = [[*range(200)] for _ in range(3)]
+    for epoch, order in enumerate(orders):
+        order[40 * epoch + 7] = 40 * epoch + 8
+    result = judge(tmp_path, epochs_of(*orders), shuffle=False, source_size=200)
+
+    assert evidence_of(findings_of(result, RULE)[0])["lacking"] == [7]
+
+
+@pytest.mark.parametrize(
+    ("drop_remainder", "missing"), [(None, ["drop_remainder"]), (True, []), (False, [])]
+)
+def test_a_dropped_remainder_of_draws_explains_what_epochs_lack(
+    drop_remainder: bool | None, missing: list[str], tmp_path: Path
+) -> None:
+    orders = [random.Random(seed).choices(range(8), k=28) for seed in range(3)]
+    declared = {"shuffle": True, "source_size": 8, "num_samples": 30, "replacement": True}
+    declared |= {} if drop_remainder is None else {"drop_remainder": drop_remainder}
+    result = judge(tmp_path, epochs_of(*orders), batch_size=4, **declared)
+
+    assert lacking(result, RULE) == missing
+    assert bool(findings_of(result, RULE)) == (drop_remainder is False)
+
+
+@pytest.mark.parametrize(
+    "orders",
+    [
+        [[(start + place) % 250 for place in range(100)] for start in (0, 100, 200)],
+        [[*range(length)] for length in (100, 150, 200, 250)],
+    ],
+    ids=["a pass over several epochs", "a curriculum"],
+)
+def test_unshuffled_epochs_that_may_be_meant_to_be_short(
+    orders: list[list[int]], tmp_path: Path
+) -> None:
+    result = judge(tmp_path, epochs_of(*orders), shuffle=False, source_size=250)
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["num_samples, for each epoch leaves out others"]
+
+
 def test_a_hole_before_the_end_is_found_in_source_order(tmp_path: Path) -> None:
     result = judge(tmp_path, {"record": without(30, 4)}, shuffle=False, source_size=30)
 

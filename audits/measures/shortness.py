@@ -1,0 +1,195 @@
+"""Epochs that deliver fewer records than an epoch is declared to have."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from detloader.audits.confirm import show
+from detloader.audits.integers import are_distinct, contains, distinct, lacking
+from detloader.audits.measures.aspects import LOST_TAIL
+from detloader.audits.measures.conditions import EQUAL_ARGUMENTS
+from detloader.audits.measures.dealing import declared_copies
+from detloader.audits.measures.losses import SAMPLES, loss_by_batches, require_all_ranks
+from detloader.audits.measures.shown import SHOWN, listed, show_records
+from detloader.audits.rule import CannotTell, Fault
+from detloader.findings import Severity
+
+if TYPE_CHECKING:
+    from detloader.audits.columns import Integers
+    from detloader.audits.rule import Known
+    from detloader.audits.view import StreamView
+
+__all__ = ["check_lengths", "parts_of_deal"]
+
+FEW = 0.05
+"""Share of an epoch's rows up to which repeated records may be padding, or substitutes."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _ShortEpoch:
+    """An epoch that delivers too few records.
+
+    Attributes:
+        epoch: its number.
+        count: how many it lacks, and nothing explains.
+        expected: how many it should have.
+        codes: codes of records that other epochs deliver and this one does not, ascending;
+            none where an epoch is not to deliver each record.
+    """
+
+    epoch: int
+    count: int
+    expected: int
+    codes: Integers
+
+
+def check_lengths(view: StreamView, known: Known) -> list[Fault]:
+    """Judge whether epochs have as many records as is declared; the last may be cut short.
+
+    What an unshuffled run delivers in no epoch is left to others: it may be a remainder.
+
+    Args:
+        view: the run, without padding.
+        known: the records whose absence is explained already.
+
+    Raises:
+        CannotTell: how many records an epoch has, or whether it may drop some, is undeclared.
+    """
+    short = _find_short_epochs(view, known)
+    if not short:
+        return []
+    if view.otherwise:
+        raise CannotTell(EQUAL_ARGUMENTS)  # one of them may have asked for fewer records
+    first, evaluated = short[0], view.declared("purpose") == "eval"
+    field = "source_size" if view.declared("num_samples") is None else "num_samples"
+    further = len(short) - 1
+    more = f", and {further} further {'epoch lacks' if further == 1 else 'epochs lack'} some"
+    return [
+        Fault(
+            severity=Severity.FAIL if evaluated or view.baseline is not None else Severity.WARN,
+            message=f"Epoch {first.epoch} lacks {first.count} of the {first.expected} records that "
+            f"`{field}` declares for each{_named(view, first)}{more if further else ''}.",
+            cause=_cause(view, first),
+            evidence=show_records("lacking", view, first.codes)
+            | {
+                "lacking_count": first.count,
+                "expected": first.expected,
+                "epochs": [epoch.epoch for epoch in short[:SHOWN]],
+                "rows": view.rows,
+            },
+            confirm=show(view.path, epoch=first.epoch),
+        )
+    ]
+
+
+def _named(view: StreamView, short: _ShortEpoch) -> str:
+    names = listed(view.identify(short.codes[:SHOWN]), len(short.codes))
+    return f" ({names})" if names else ""
+
+
+def _cause(view: StreamView, short: _ShortEpoch) -> str:
+    parts = parts_of_deal(short.expected, short.expected - short.count, view.ranks)
+    if view.ranks > 1 and parts > view.ranks:
+        return f"The source is divided into {parts} parts, and {view.ranks} ranks deliver one each."
+    return (
+        "The loader skips or replaces records, others in each epoch, and nothing that was declared "
+        "accounts for it."
+    )
+
+
+def parts_of_deal(size: int, delivered: int, ranks: int) -> int:
+    """Tell into how many parts records were dealt of which each rank delivers one; 0 for none."""
+    parts = round(size * ranks / max(delivered, 1))
+    return parts if parts and abs(delivered - size * ranks / parts) < ranks else 0
+
+
+def _find_short_epochs(view: StreamView, known: Known) -> list[_ShortEpoch]:
+    if view.filters or view.config("repeats") is not None or view.config("replication") is True:
+        return []
+    size, samples = view.declared("source_size"), view.declared("num_samples")
+    expected = size if samples is None else samples
+    drawn = view.declared("replacement") is True or view.declared("weights") is not None
+    each_once = not drawn and expected == size
+    if expected is None or (samples is None and not each_once):
+        return []
+    short = _count(view, known, int(expected), each_once=each_once)
+    return _unexplained(view, short, each_once=each_once) if short else []
+
+
+def _count(view: StreamView, known: Known, expected: int, *, each_once: bool) -> list[_ShortEpoch]:
+    short: list[_ShortEpoch] = []
+    fixed = each_once and view.declared("shuffle") is False
+    all_codes = view.record.values if each_once else np.zeros(0, np.int64)
+    for epoch, rows in list(view.epochs.items())[:-1]:
+        came = _came(view, rows)
+        count = expected - _delivered(view, came, len(view.epoch[rows]), each_once=each_once)
+        if count <= 0:
+            continue
+        codes = lacking(all_codes, came)
+        if known.missing is not None:
+            count -= len(lacking(known.missing, came))
+            codes = codes[~contains(known.missing, codes)]
+        count = min(count, len(codes)) if fixed else count
+        if count > 0:
+            short.append(_ShortEpoch(epoch, count, expected, codes))
+    return short
+
+
+def _came(view: StreamView, rows: slice | Integers) -> Integers:
+    """Give the records of an epoch; one that was asked for and replaced is another finding."""
+    came = view.record.values[rows]
+    if not view.has("asked"):
+        return came
+    return np.concatenate([came, view.as_records("asked").values[rows]])
+
+
+def _delivered(view: StreamView, came: Integers, rows: int, *, each_once: bool) -> int:
+    """Count what an epoch delivers: its records, where it is to deliver each once, or its rows."""
+    copies = declared_copies(view, "replication")
+    if not each_once:
+        return rows // copies
+    records = len(distinct(came))
+    return records if rows - records <= FEW * rows else max(records, rows // copies)
+
+
+def _unexplained(
+    view: StreamView, short: list[_ShortEpoch], *, each_once: bool
+) -> list[_ShortEpoch]:
+    """Leave out what dropped batches may lose.
+
+    Raises:
+        CannotTell: it is not known whether they may, or how many records an epoch has.
+    """
+    if view.declared("resume") is not None:
+        raise CannotTell("a run that was not resumed")
+    if not view.complete:
+        raise CannotTell("a complete run")
+    require_all_ranks(view)
+    most, drops = loss_by_batches(view), view.declared("drop_remainder")
+    fixed = each_once and view.declared("shuffle") is False
+    if fixed and drops is not True and view.declared("deterministic") is not False:
+        most = 0  # one order drops the same records in each epoch
+    left = [epoch for epoch in short if epoch.count > _most(most, epoch)]
+    if not left and drops is not True:
+        raise CannotTell("batch_size" if most is None else "drop_remainder")
+    if left and view.declared("num_samples") is None and (not fixed or _are_parts_of_passes(view)):
+        raise CannotTell(SAMPLES)
+    return left
+
+
+def _most(most: int | None, short: _ShortEpoch) -> float:
+    return LOST_TAIL * short.expected if most is None else most
+
+
+def _are_parts_of_passes(view: StreamView) -> bool:
+    """Tell whether one pass goes on over several epochs, or each epoch adds records to the last."""
+    record = view.record.values
+    if are_distinct(record[: len(distinct(record))]):
+        return True
+    sets = [distinct(record[rows]) for rows in view.epochs.values()][:-1]
+    grow = len(sets[0]) < len(sets[-1])
+    return grow and not any(len(lacking(one, other)) for one, other in itertools.pairwise(sets))
