@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.integers import contains, distinct, lacking
+from detloader.audits.measures.smaller_source import has_smaller_source
 from detloader.audits.measures.source import source_of
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def find_hole(view: StreamView, known: Known) -> Hole | None:
 
 def _unlike_baseline(view: StreamView, explained: Integers | None) -> Hole | None:
     baseline = view.baseline
-    if baseline is None:
+    if baseline is None or has_smaller_source(view):
         return None
     if baseline.record.span is not None and baseline.record.span == view.record.span:
         return None

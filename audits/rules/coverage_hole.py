@@ -49,7 +49,7 @@ beginning of the source or of the baseline, and cannot tell of a shuffled one. N
 it tell where epochs differ in length, where each leaves out others and `num_samples` is
 undeclared (of an unshuffled run `source_size` says it as well), where records come again
 and `replacement` is, or, in an audit, where an entry of `config` differs. How many records
-the last epoch has is not judged.
+the last epoch has is not judged. A smaller `source_size` than the baseline's is a note.
 
 ## Seen in
 
@@ -72,6 +72,7 @@ from detloader.audits.measures.holes import SHOWN, find_hole
 from detloader.audits.measures.losses import require_all_ranks
 from detloader.audits.measures.shortness import check_lengths
 from detloader.audits.measures.shown import listed, show_records
+from detloader.audits.measures.smaller_source import has_smaller_source, note_smaller_source
 from detloader.audits.measures.source import without_padding
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
@@ -113,6 +114,7 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
             faults += find(rows, known)
         except CannotTell as answer:
             missing = missing or answer.missing
+    faults += note_smaller_source(rows)
     if missing and not faults:
         raise CannotTell(*missing)
     return faults
@@ -158,7 +160,9 @@ def _rows(count: int) -> str:
 
 
 def _find_skipped(view: StreamView, known: Known) -> list[Fault]:
-    late = [] if view.filters or is_resumed(view.stream) else late_beginnings(view)
+    if view.filters or is_resumed(view.stream) or has_smaller_source(view):
+        return []
+    late = late_beginnings(view)
     if not late:
         return []
     if view.otherwise:

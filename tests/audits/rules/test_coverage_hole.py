@@ -79,6 +79,43 @@ def test_records_that_only_the_baseline_delivers_fail(tmp_path: Path) -> None:
     assert evidence_of(finding)["dropped"] == [7, 30]
 
 
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_a_smaller_source_that_is_declared_is_a_note(
+    shuffle: bool, text: bool, tmp_path: Path
+) -> None:
+    runs = []
+    for name, records in (("a", range(115)), ("b", range(20, 115))):
+        epochs = [
+            random.Random(seed).sample(records, len(records)) if shuffle else records
+            for seed in range(3)
+        ]
+        rows = epochs_of(*([f"r{n:03}" if text else n for n in epoch] for epoch in epochs))
+        declared = {"shuffle": shuffle, "seed": 3, "source_size": len(records), "num_epochs": 3}
+        runs.append(write_run(tmp_path / name, rows, declared))
+    (finding,) = findings_of(audit(*runs), RULE)
+
+    assert (finding.severity, finding.run) == (Severity.NOTE, "b")
+    assert "`source_size` is 95 instead of 115" in finding.message
+    assert evidence_of(finding)["dropped_count"] == 20
+
+
+def test_a_smaller_source_is_no_excuse_for_what_it_lacks_itself(tmp_path: Path) -> None:
+    epochs = (
+        [without(40, seed=seed) for seed in range(3)],
+        [without(30, 4, seed=s) for s in range(3)],
+    )
+    declared = {"shuffle": True, "drop_remainder": False}
+    runs = [
+        write_run(tmp_path / f"{size}", epochs_of(*orders), declared | {"source_size": size})
+        for size, orders in zip((40, 30), epochs, strict=True)
+    ]
+    findings = findings_of(audit(*runs), RULE)
+
+    assert [finding.severity for finding in findings] == [Severity.WARN, Severity.NOTE]
+    assert evidence_of(findings[0])["dropped"] == [4]
+
+
 def test_a_hole_in_every_epoch_is_found_in_one_run(tmp_path: Path) -> None:
     rows = epochs_of(*(without(30, 4, 21, seed=seed) for seed in range(3)))
     result = judge(tmp_path, rows, shuffle=True, source_size=30)
