@@ -178,7 +178,19 @@ def _unexplained(
         raise CannotTell("batch_size" if most is None else "drop_remainder")
     if left and view.declared("num_samples") is None and (not fixed or _are_parts_of_passes(view)):
         raise CannotTell(SAMPLES)
-    return left
+    kept = [epoch for epoch in left if not (fixed and _is_a_beginning(view, epoch.epoch))]
+    if left and not kept:
+        raise CannotTell("epochs that were not stopped early")
+    return kept
+
+
+def _is_a_beginning(view: StreamView, epoch: int) -> bool:
+    """Tell whether an epoch is another one, stopped early: a first look at an evaluation, say."""
+    mine = view.record.values[view.epochs[epoch]]
+    others = (view.record.values[rows] for rows in view.epochs.values())
+    return any(
+        len(mine) < len(other) and np.array_equal(mine, other[: len(mine)]) for other in others
+    )
 
 
 def _most(most: int | None, short: _ShortEpoch) -> float:

@@ -49,7 +49,8 @@ beginning of the source or of the baseline, and cannot tell of a shuffled one. N
 it tell where epochs differ in length, where each leaves out others and `num_samples` is
 undeclared (of an unshuffled run `source_size` says it as well), where records come again
 and `replacement` is, or, in an audit, where an entry of `config` differs. How many records
-the last epoch has is not judged. A smaller `source_size` than the baseline's is a note.
+the last epoch has is not judged, nor the length of an unshuffled one that is the beginning
+of another. A smaller `source_size` than the baseline's is a note.
 
 ## Seen in
 

@@ -204,6 +204,14 @@ def test_a_dropped_remainder_of_draws_explains_what_epochs_lack(
     assert bool(findings_of(result, RULE)) == (drop_remainder is False)
 
 
+def test_a_first_look_at_an_evaluation_is_no_hole(tmp_path: Path) -> None:
+    rows = epochs_of(range(16), range(60), range(60))
+    result = judge(tmp_path, rows, shuffle=False, purpose="eval", source_size=60, num_samples=60)
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["epochs that were not stopped early"]
+
+
 @pytest.mark.parametrize(
     "orders",
     [
