@@ -11,6 +11,7 @@ import numpy as np
 from detloader.audits.integers import are_distinct, distinct, tally
 from detloader.audits.measures.gaps import Gap, find_gap
 from detloader.audits.measures.replacement import is_drawn_with_replacement
+from detloader.audits.measures.shards import has_shards
 from detloader.audits.measures.statistics import chance_of_no_repeat, is_impossible
 from detloader.audits.rule import CannotTell
 
@@ -208,7 +209,7 @@ def _require_no_replacement(view: StreamView, epochs: list[_Epoch], records: int
             raise CannotTell("draws without replacement, as declared")
         return
     sampled = ("weights", "num_samples")
-    if view.has("shard") or any(view.declared(name) is not None for name in sampled):
+    if has_shards(view) or any(view.declared(name) is not None for name in sampled):
         raise CannotTell("replacement")
     log_chance = 0.0
     for epoch in epochs:

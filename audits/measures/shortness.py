@@ -103,8 +103,9 @@ def _cause(view: StreamView, short: _ShortEpoch) -> str:
 
 def parts_of_deal(size: int, delivered: int, ranks: int) -> int:
     """Tell into how many parts records were dealt of which each rank delivers one; 0 for none."""
-    parts = round(size * ranks / max(delivered, 1))
-    return parts if parts and abs(delivered - size * ranks / parts) < ranks else 0
+    parts = max(round(size * ranks / max(delivered, 1)), 1)
+    least, most = (ranks * records for records in (size // parts, -(-size // parts)))
+    return parts if least <= delivered <= most else 0
 
 
 def _find_short_epochs(view: StreamView, known: Known) -> list[_ShortEpoch]:

@@ -44,9 +44,9 @@ batches, where records repeat as draws with replacement repeat them, though none
 declared (`sampling-distribution`), and where `config.replication` or
 `config.repeats` covers it. Where replacement is undeclared, it is taken for none if the
 parts of a shuffled run are free of repeats and chance cannot have left them so; else,
-and where whole shards may have been drawn, it cannot tell. Nor can it where ranks of a
-shuffled run deliver one part each of more parts than there are ranks: what lies between
-the steps of a stride, a shuffle hides (`coverage-hole` counts it).
+and where one of several whole shards may have been drawn, it cannot tell. Nor can it where
+ranks of a shuffled run deliver one part each of more parts than there are ranks: what lies
+between the steps of a stride, a shuffle hides (`coverage-hole` counts it).
 
 ## Seen in
 
@@ -60,7 +60,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.integers import distinct, lacking
+from detloader.audits.integers import are_distinct, distinct, lacking
 from detloader.audits.measures.dealing import find_breaches
 from detloader.audits.measures.explained import explain_missing
 from detloader.audits.measures.filling import without_filling
@@ -121,7 +121,8 @@ def _may_be_too_many_parts(view: StreamView) -> bool:
     if view.declared("shuffle") is False or view.filters:
         return False
     return all(
-        parts_of_deal(int(size), len(distinct(epoch)), view.ranks) > view.ranks for epoch in epochs
+        are_distinct(epoch) and parts_of_deal(int(size), len(epoch), view.ranks) > view.ranks
+        for epoch in epochs
     )
 
 

@@ -64,6 +64,14 @@ def test_ranks_that_each_shuffle_for_themselves_overlap_and_leave_gaps(tmp_path:
     assert evidence_of(finding)["epochs_count"] == 2
 
 
+def test_one_shard_for_all_rows_hides_no_overlap(tmp_path: Path) -> None:
+    orders = [random.Random(rank).sample(range(400), 400) for rank in range(2)]
+    rows = dealt("rank", [order[rank::2] for rank, order in enumerate(orders)])
+    result = judge(tmp_path, rows | {"shard": ["a.tar"] * 400}, shuffle=True, source_size=400)
+
+    assert evidence_of(findings_of(result, RULE)[0])["kind"] == "overlap"
+
+
 def test_ranges_that_share_a_border(tmp_path: Path) -> None:
     rows = dealt("worker", [[*range(6)], [*range(5, 12)]])
     (finding,) = findings_of(
