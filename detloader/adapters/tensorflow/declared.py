@@ -34,13 +34,15 @@ _AFTER_BATCHES = frozenset(
 )
 """Operations whose elements are batches where those that they get are."""
 
+_HAVE_ROWS = frozenset({tf.TensorSpec, tf.RaggedTensorSpec, tf.SparseTensorSpec})
+
 
 def is_batched(dataset: tf.data.Dataset) -> bool:
     """Tell whether an element is a batch: it was batched, and each part of it has rows."""
     if _batching(dataset) is None:
         return False
     parts = tf.nest.flatten(dataset.element_spec)
-    return bool(parts) and all(type(part) is tf.TensorSpec and part.shape.rank for part in parts)
+    return bool(parts) and all(type(part) in _HAVE_ROWS and part.shape.rank for part in parts)
 
 
 def declare(dataset: tf.data.Dataset) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
-import tensorflow as tf
 from numpy.typing import NDArray
 
 from detloader.adapters.digests import digest_column
 from detloader.adapters.elements import Delivered, ElementReader
 from detloader.adapters.tensorflow.iterations import Iteration
+from detloader.adapters.tensorflow.restored import Restorer
 from detloader.manifest.content import UndigestibleError
 from detloader.manifest.rounding import Digester
 from detloader.tensorflow.attribution import MARK, Attribution
@@ -46,7 +46,7 @@ class PlainReader:
 
     def __init__(self, elements: ElementReader, spec: Any, *, batched: bool) -> None:
         self._elements = elements
-        self._restore = _Restorer(spec, batched=batched)
+        self._restorer = Restorer(spec, batched=batched)
         self.encode = elements.encode
 
     def begin(self) -> None:
@@ -55,7 +55,8 @@ class PlainReader:
     def read(self, arrays: Sequence[Any], iteration: Iteration) -> tuple[Delivered, int]:
         """Read one element."""
         epoch = iteration.first_epoch
-        return self._elements.read(self._restore(arrays), epoch, iteration.number), epoch
+        element, samples = self._restorer.element(arrays), self._restorer.samples(arrays)
+        return self._elements.read(element, epoch, iteration.number, samples=samples), epoch
 
 
 class _Marked(NamedTuple):
@@ -84,7 +85,7 @@ class MarkReader:
         self, attribution: Attribution, spec: Any, *, batched: bool, digester: Digester | None
     ) -> None:
         self._attribution = attribution
-        self._restore = _Restorer(spec, batched=batched)
+        self._restorer = Restorer(spec, batched=batched)
         self._batched = batched
         self._digester = digester
         self.needs_elements = self.keeps_content = digester is not None
@@ -128,7 +129,7 @@ class MarkReader:
         """
         if not self._batched or not arrays:
             return
-        rows = {len(array) for array in map(np.asarray, arrays) if array.ndim}
+        rows = self._restorer.row_counts(arrays)
         if rows and marks not in rows:
             message = (
                 f"a batch made of {marks} records has {min(rows)} rows, so their IDs are not "
@@ -141,47 +142,10 @@ class MarkReader:
         self, digester: Digester, arrays: Sequence[Any], rows: int
     ) -> NDArray[np.uint64] | None:
         try:
-            element = self._restore(arrays)
+            element, samples = self._restorer.element(arrays), self._restorer.samples(arrays)
             if not self._batched:
                 return digester.samples([element])
-            digests = digester.batch(element)
+            digests = digester.batch(element) if samples is None else digester.samples(samples)
         except UndigestibleError:
             return None
         return digests if len(digests) == rows else None
-
-
-class _Restorer:
-    """Makes elements of the arrays that TensorFlow tells them as."""
-
-    def __init__(self, spec: Any, *, batched: bool) -> None:
-        self._spec = spec
-        self._batched = batched
-        self._components = [
-            tf.nest.flatten(leaf, expand_composites=True) for leaf in tf.nest.flatten(spec)
-        ]
-
-    def __call__(self, arrays: Sequence[Any]) -> Any:
-        given = iter(arrays)
-        leaves = []
-        for components in self._components:
-            parts = [self._as_leaf(next(given)) if is_told(part) else part for part in components]
-            leaves.append(parts[0] if len(parts) == 1 else tuple(parts))
-        return tf.nest.pack_sequence_as(self._spec, leaves)
-
-    def _as_leaf(self, value: Any) -> Any:
-        """Return text as Python's own, for NumPy has it as objects without bytes."""
-        if not isinstance(value, np.ndarray) or not value.dtype.hasobject:
-            return value
-        return _text_columns(value) if self._batched else value.tolist()
-
-
-def is_told(part: Any) -> bool:
-    """Tell whether a component of an element can be seen from Python."""
-    return part is not None and part.dtype not in {tf.variant, tf.resource}
-
-
-def _text_columns(array: NDArray[Any]) -> Any:
-    """Return the columns of a batch of text, each a list with one entry for each row."""
-    if array.ndim <= 1:
-        return array.tolist()
-    return [_text_columns(array[:, place]) for place in range(array.shape[1])]

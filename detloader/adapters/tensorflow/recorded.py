@@ -8,7 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from detloader.adapters.tensorflow.iterations import Iterations
-from detloader.adapters.tensorflow.readers import Reader, is_told
+from detloader.adapters.tensorflow.readers import Reader
+from detloader.adapters.tensorflow.restored import is_told
 from detloader.recorder import Recorder, Sealing
 from detloader.tensorflow.attribution import Attribution
 from detloader.tensorflow.iterator import NamingIterator
