@@ -13,6 +13,9 @@ __all__ = ["place_of_caller"]
 
 _ELSEWHERE = re.compile(r"[^A-Za-z0-9_.:=@+-]")
 
+_AUTOGRAPH = "__autograph_generated_file"
+"""In the name of a file that TensorFlow writes a function to, and that nobody can find again."""
+
 
 def place_of_caller() -> str:
     """Return file and line of the innermost frame that is the program's own.
@@ -23,7 +26,7 @@ def place_of_caller() -> str:
     place = "program"
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith("<"):
+        if not name.startswith("<") and _AUTOGRAPH not in name:
             place = f"{Path(name).name}:{frame.f_lineno}"
             if not name.startswith(_library_folders()):
                 break

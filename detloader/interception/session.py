@@ -21,7 +21,9 @@ __all__ = [
     "Session",
     "adopt",
     "begin_session",
+    "current_session",
     "end_session",
+    "is_recorded",
     "note_places",
     "twin_of",
     "without_recording",
@@ -45,22 +47,34 @@ class Session:
         self._numbers: dict[str, Iterator[int]] = {}
         self._endings: list[Callable[[], object]] = []
 
-    def record(self, loader: Any, owner: object | None = None) -> Any | None:
+    def record(
+        self, loader: Any, owner: object | None = None, stream: str | None = None, **options: Any
+    ) -> Any | None:
         """Begin a stream for a loader, and return its twin; None where it cannot be recorded.
 
         The stream is sealed when the session ends, or the owner does: the loader itself
         where it becomes its own twin, else the twin.
+
+        Args:
+            loader: what is iterated.
+            owner: whose end is that of the stream.
+            stream: its name; that of the loader by default.
+            options: what `record` is told beside what the session says.
         """
         from detloader.errors import DetloaderError
 
-        if type(loader).__module__.startswith("detloader.adapters."):
-            return None  # the program records it itself
+        if is_recorded(loader):
+            return None
         with without_recording():
             try:
-                return self._begin(loader, owner, _name(loader))
+                return self._begin(loader, owner, stream or _name(loader), options)
             except (DetloaderError, ImportError) as error:
-                _log.warning("not recorded: %s", error)
+                self.refuse(error)
                 return None
+
+    def refuse(self, reason: object) -> None:
+        """Say why a loader is not recorded."""
+        _log.warning("not recorded: %s", reason)
 
     def at_end(self, ending: Callable[[], object]) -> None:
         """Do something when the session ends."""
@@ -71,7 +85,9 @@ class Session:
         for ending in reversed(self._endings):
             ending()
 
-    def _begin(self, loader: Any, owner: object | None, name: str) -> Any:
+    def _begin(
+        self, loader: Any, owner: object | None, name: str, options: Mapping[str, Any]
+    ) -> Any:
         from detloader.errors import RunExistsError
         from detloader.recorder import recorder_of
         from detloader.recording import record
@@ -79,7 +95,7 @@ class Session:
         for number in itertools.islice(self._numbers.setdefault(name, itertools.count(1)), _MOST):
             stream = name if number == 1 else f"{name}-{number}"
             try:
-                twin = record(loader, self._run, stream=stream, **self._options)
+                twin = record(loader, self._run, stream=stream, **self._options, **options)
             except RunExistsError:
                 continue  # another process has one of that name
             if (recorder := recorder_of(twin)) is not None:
@@ -149,9 +165,14 @@ def without_recording() -> Iterator[None]:
         _thread.inside = before
 
 
+def is_recorded(loader: object) -> bool:
+    """Tell whether this is a twin already: of a program that records its loaders itself."""
+    return type(loader).__module__.startswith("detloader.adapters.")
+
+
 def twin_of(loader: Any) -> Any | None:
     """Return what is to be iterated in a loader's place; None where it is the loader itself."""
-    session = _current()
+    session = current_session()
     if session is None:
         return None
     known = vars(loader).get(_TWIN)
@@ -182,7 +203,7 @@ def adopt(loader: Any) -> None:
 
     What a trainer keeps of the loader, such as its state, then stays true.
     """
-    session = _current()
+    session = current_session()
     twin = None if session is None else session.record(loader, owner=loader)
     if session is None or twin is None:
         return
@@ -206,7 +227,8 @@ class _Abandon:
             vars(loader).pop("_recording", None)
 
 
-def _current() -> Session | None:
+def current_session() -> Session | None:
+    """Return the session that a loader that is iterated now would go to."""
     return _sessions[-1] if _sessions and not _thread.inside else None
 
 

@@ -143,7 +143,7 @@ def _rows(form: str, parts: Sequence[Any]) -> Sequence[Any]:
     if form in _ROWS:
         return [*_ROWS[form](*parts)]
     if len(parts) == 1 and np.ndim(parts[0]):
-        return np.asarray(parts[0])
+        return [*parts[0]]
     raise UndigestibleError("a part of a batch has no rows")
 
 

@@ -7,7 +7,8 @@ from types import ModuleType
 from typing import Any
 
 from detloader.interception.changes import Changes
-from detloader.interception.session import note_places, twin_of, without_recording
+from detloader.interception.graphs import is_loop, iterated_in
+from detloader.interception.session import note_places, without_recording
 
 __all__ = ["MODULE", "install"]
 
@@ -17,16 +18,26 @@ MODULE = "tensorflow.python.data.ops.dataset_ops"
 def install(module: ModuleType, changes: Changes) -> None:
     """Change the class that all datasets are derived from."""
     note_places(module.DatasetV2, changes)
+    changes.replace(module.DatasetV2, "__iter__", _iterating_twins)
+    changes.replace(module.DatasetV2, "reduce", _reducing_twins)
 
-    def wrapped(iterate: Any) -> Any:
-        @functools.wraps(iterate)
-        def begin(dataset: Any) -> Any:
-            twin = twin_of(dataset) if module.context.executing_eagerly() else None
-            if twin is None:
-                return iterate(dataset)
-            with without_recording():
-                return type(twin).__iter__(twin)
 
-        return begin
+def _iterating_twins(iterate: Any) -> Any:
+    @functools.wraps(iterate)
+    def begin(dataset: Any) -> Any:
+        twin = iterated_in(dataset)
+        if twin is dataset:
+            return iterate(dataset)
+        with without_recording():
+            return type(twin).__iter__(twin)
 
-    changes.replace(module.DatasetV2, "__iter__", wrapped)
+    return begin
+
+
+def _reducing_twins(reduce: Any) -> Any:
+    @functools.wraps(reduce)
+    def of_twin(dataset: Any, *arguments: Any, **options: Any) -> Any:
+        reduced = dataset if is_loop(dataset) else iterated_in(dataset)
+        return reduce(reduced, *arguments, **options)
+
+    return of_twin

@@ -1,0 +1,83 @@
+"""Datasets that TensorFlow iterates by itself, within the graph of a function."""
+
+# TensorFlow offers no way to ask where a dataset stands, so this module reads private fields.
+# ruff: noqa: SLF001
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakSet
+
+from detloader.interception.places import place_of_caller
+from detloader.interception.session import current_session, twin_of
+
+__all__ = ["is_loop", "iterated_in", "note_loop"]
+
+_WITHIN_DATASET = re.compile(r"(Dataset|tf_data|reduce)_(?!scan_scan_body)")
+"""Graphs of functions that datasets call; but that of a loop in Python's words is its body."""
+
+
+def iterated_in(dataset: Any) -> Any:
+    """Return what is to be iterated in a dataset's place; itself where it is not recorded.
+
+    A function is traced once, and called often. So what stands in its graph is looked up at
+    each call: the twin while there is a session, and the dataset itself after it.
+    """
+    import tensorflow as tf
+
+    session = current_session()
+    if session is None:
+        return dataset
+    if tf.executing_eagerly():
+        return twin_of(dataset) or dataset
+    graphs = [*_functions()]
+    if not graphs or any(_WITHIN_DATASET.match(graph.name) for graph in graphs):
+        return dataset
+    if not tf.is_symbolic_tensor(dataset._variant_tensor):
+        with graphs[-1].as_default():
+            return graphs[-1].capture_call_time_value(
+                lambda: twin_of(dataset) or dataset,
+                tf.data.DatasetSpec.from_value(dataset),
+                key=("detloader", id(dataset)),
+            )
+    if not any(_is_argument(node) for node in _nodes(dataset)):
+        session.refuse(
+            f"a dataset within a tf.function, which {place_of_caller()} calls: it was made there, "
+            "or is distributed; make it outside, and give it to the function"
+        )
+    return dataset
+
+
+def note_loop(scan: Any) -> None:
+    """Remember what TensorFlow made of a loop in Python's words."""
+    _loops.add(scan)
+
+
+def is_loop(dataset: Any) -> bool:
+    """Tell whether this is such a loop: what it runs over has been replaced already."""
+    return any(node in _loops for node in (dataset, *dataset._inputs()))
+
+
+_loops: WeakSet[Any] = WeakSet()
+
+
+def _functions() -> Iterator[Any]:
+    """Yield the graphs of functions that are being traced, from the innermost on."""
+    import tensorflow as tf
+
+    graph = tf.compat.v1.get_default_graph()
+    while hasattr(graph, "capture_call_time_value"):
+        yield graph
+        graph = graph.outer_graph
+
+
+def _nodes(dataset: Any) -> Iterator[Any]:
+    yield dataset
+    for node in dataset._inputs():
+        yield from _nodes(node)
+
+
+def _is_argument(node: Any) -> bool:
+    return type(node).__name__ == "_VariantDataset"

@@ -1,0 +1,170 @@
+"""Datasets that TensorFlow iterates by itself: within functions, and reduced."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from detloader import name, open_run, record_all
+from detloader.manifest.verify import verify_run
+
+
+def numbers(stream: str = "train", count: int = 12) -> Any:
+    return name(tf.data.Dataset.range(count).shuffle(count, seed=1).batch(4), stream)
+
+
+def values(run: Path, column: str, stream: str = "train") -> list[Any]:
+    return open_run(run).streams[stream].table([column])[column].to_pylist()
+
+
+def add(total: Any, batch: Any) -> Any:
+    return total + tf.reduce_sum(batch)
+
+
+@tf.function  # type: ignore[untyped-decorator]  # TensorFlow has no types
+def total_of(dataset: Any) -> Any:
+    total = tf.constant(0, tf.int64)
+    for batch in dataset:
+        total += tf.reduce_sum(batch)
+    return total
+
+
+def test_a_dataset_given_to_a_function_is_recorded_as_declared(tmp_path: Path) -> None:
+    train = numbers()
+    with record_all(tmp_path / "run"):
+        assert [int(total_of(train)) for _ in range(2)] == [66, 66]
+    stream = verify_run(tmp_path / "run").streams["train"]
+
+    assert values(tmp_path / "run", "epoch") == [0] * 12 + [1] * 12
+    assert values(tmp_path / "run", "batch") == ([0] * 4 + [1] * 4 + [2] * 4) * 2
+    assert (stream.declared.shuffle, stream.declared.batch_size) == (True, 4)
+    assert stream.complete
+
+
+def test_datasets_of_one_function_are_streams_of_their_own(tmp_path: Path) -> None:
+    with record_all(tmp_path / "run"):
+        total_of(numbers())
+        total_of(numbers("valid", 8))
+    streams = open_run(tmp_path / "run").streams
+
+    assert {stream: streams[stream].rows for stream in streams} == {"train": 12, "valid": 8}
+
+
+def test_datasets_in_nested_arguments_are_recorded(tmp_path: Path) -> None:
+    @tf.function  # type: ignore[untyped-decorator]  # TensorFlow has no types
+    def epoch(data: Any) -> Any:
+        return total_of(data["train"][0])
+
+    with record_all(tmp_path / "run"):
+        epoch({"train": [numbers()]})
+
+    assert open_run(tmp_path / "run").rows == 12
+
+
+def test_a_function_finds_its_own_datasets_in_each_session_anew(tmp_path: Path) -> None:
+    train, valid = numbers(), numbers("valid", 8)
+
+    @tf.function  # type: ignore[untyped-decorator]  # TensorFlow has no types
+    def epoch() -> Any:
+        total = tf.constant(0, tf.int64)
+        for batch in train:
+            for other in valid:
+                total += tf.reduce_sum(other)
+            total += tf.reduce_sum(batch)
+            if total > 100:
+                break
+        return total
+
+    for run in ("a", "b"):
+        with record_all(tmp_path / run):
+            epoch()
+        epoch()
+
+    for run in ("a", "b"):
+        assert len(values(tmp_path / run, "record")) == 12
+        assert values(tmp_path / run, "epoch", "valid") == [0] * 8 + [1] * 8 + [2] * 8
+        assert open_run(tmp_path / run).complete
+
+
+def test_what_is_reduced_is_recorded(tmp_path: Path) -> None:
+    train = numbers()
+    reduce = tf.function(lambda dataset: dataset.reduce(np.int64(0), add))
+    with record_all(tmp_path / "run"):
+        assert int(train.reduce(np.int64(0), add)) == 66
+        assert int(reduce(train)) == 66
+
+    assert values(tmp_path / "run", "epoch") == [0] * 12 + [1] * 12
+
+
+def test_an_iterator_made_within_a_function_is_recorded(tmp_path: Path) -> None:
+    train = numbers()
+    first = tf.function(lambda: next(iter(train)))
+    with record_all(tmp_path / "run"):
+        first()
+
+    assert len(values(tmp_path / "run", "record")) == 4
+
+
+def test_a_dataset_that_others_read_is_a_part_of_them(tmp_path: Path) -> None:
+    other = numbers("other")
+    mapped = tf.data.Dataset.range(3).map(lambda _: other.reduce(np.int64(0), add))
+    with record_all(tmp_path / "run"):
+        assert [int(total) for total in name(mapped, "mapped")] == [66, 66, 66]
+        again = tf.data.Dataset.range(3).map(lambda _: other.reduce(np.int64(0), add))
+        assert [int(total) for total in name(again, "again")] == [66, 66, 66]
+
+    assert set(open_run(tmp_path / "run").streams) == {"mapped", "again"}
+
+
+def test_a_dataset_made_within_a_function_is_refused_by_name(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    @tf.function  # type: ignore[untyped-decorator]  # TensorFlow has no types
+    def epoch() -> Any:
+        total = tf.constant(0, tf.int64)
+        for number in tf.data.Dataset.range(4):
+            total += number
+        return total
+
+    with caplog.at_level(logging.WARNING, "detloader"), record_all(tmp_path / "run"):
+        assert int(epoch()) == 6
+
+    assert "a dataset within a tf.function, which test_tensorflow_loops.py:" in caplog.text
+    assert not (tmp_path / "run").exists()
+
+
+def drawn(run: Path | None) -> list[Any]:
+    """Draw from TensorFlow's generators before, in and after loops of functions traced anew."""
+    tf.random.set_seed(1)
+    train, valid = numbers(), numbers("valid", 8)
+
+    @tf.function  # type: ignore[untyped-decorator]  # TensorFlow has no types
+    def epoch(given: Any) -> Any:
+        before = tf.random.uniform([])
+        total = tf.constant(0.0)
+        for batch in train:
+            for other in given:
+                total += tf.random.uniform([]) * tf.cast(tf.reduce_sum(other), tf.float32)
+            total += tf.random.uniform([]) * tf.cast(tf.reduce_sum(batch), tf.float32)
+        return before, total, tf.random.uniform([]), train.reduce(np.int64(0), add)
+
+    def loop() -> list[Any]:
+        found = [np.asarray(value).item() for _ in range(2) for value in epoch(valid)]
+        return [*found, epoch.experimental_get_tracing_count(), float(tf.random.uniform([]))]
+
+    if run is None:
+        return loop()
+    with record_all(run):
+        recorded = loop()
+    assert open_run(run).rows == 2 * (12 + 12 + 24)
+    return recorded
+
+
+@pytest.mark.filterwarnings("ignore:Seed 1 from outer graph")  # TensorFlow's, of what is drawn here
+def test_functions_draw_what_they_draw_without_recording(tmp_path: Path) -> None:
+    assert drawn(tmp_path / "run") == drawn(None)
