@@ -3,6 +3,8 @@
 hooks       wait for frameworks to be imported
 frameworks  what is done to each then: one framework, one file
 changes     the way back
+graphs      datasets that TensorFlow iterates by itself
+fits        what Keras's `fit` takes
 session     the run that loaders go to, one stream for each
 places      where a loader was made, which names its stream
 block       `record_all`: a session for as long as a block or a function runs

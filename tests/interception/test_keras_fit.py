@@ -1,0 +1,160 @@
+"""Keras's `fit` in a block that records, and in a recorded program: as its callback does it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+from detloader import audit, check, open_run, record_all
+from detloader.findings import Verdict
+from detloader.keras import RecordFit
+
+X = np.arange(400, dtype=np.float32).reshape(200, 2) / 400
+Y = np.arange(200, dtype=np.float32) / 200
+
+
+def model() -> Any:
+    built = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    built.compile(optimizer="sgd", loss="mse")
+    return built
+
+
+def rows(run: Path, stream: str) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = (
+        open_run(run).streams[stream].table(["record", "epoch", "batch"]).to_pydict()
+    )
+    return found
+
+
+def fit_line(run: Path) -> str:
+    """Return the one stream that was recorded."""
+    (stream,) = open_run(run).streams
+    return stream
+
+
+def shuffled() -> tf.data.Dataset:
+    """Return a dataset with an order that depends on the seed of the program, too."""
+    return tf.data.Dataset.from_tensor_slices((X, Y)).shuffle(200, seed=1).batch(32)
+
+
+def trained(run: Path | None, callbacks: list[Any], make: Any = None) -> list[Any]:
+    """Train, and return what came of it."""
+    keras.utils.set_random_seed(1)
+    fitted = model()
+    given = (X, Y) if make is None else (make(),)
+    options = {"epochs": 3, "verbose": 0, "callbacks": callbacks, "shuffle": make is None}
+    if run is None:
+        history = fitted.fit(*given, **options)
+    else:
+        with record_all(run):
+            history = fitted.fit(*given, **options)
+    weights = [value.tolist() for value in fitted.get_weights()]
+    return [history.history["loss"], weights, np.random.rand(), float(tf.random.uniform([]))]  # noqa: NPY002 - the global one is meant
+
+
+def test_fit_is_recorded_as_its_callback_records_it(tmp_path: Path) -> None:
+    seen = trained(None, [])
+    assert trained(tmp_path / "all", []) == seen
+    assert trained(None, [RecordFit(tmp_path / "callback")]) == seen
+    stream = fit_line(tmp_path / "all")
+
+    assert stream.startswith("test_keras_fit.py:")
+    assert rows(tmp_path / "all", stream) == rows(tmp_path / "callback", "main")
+    for run, name in (("all", stream), ("callback", "main")):
+        declared = open_run(tmp_path / run).streams[name].declared
+        assert (declared.shuffle, declared.batch_size, declared.num_epochs) == (True, 32, 3)
+        assert check(tmp_path / run).findings[0].rule == "epoch-order-repeat"
+
+
+def test_datasets_of_tensorflow_are_batches_of_fit(tmp_path: Path) -> None:
+    assert trained(tmp_path / "run", [], shuffled) == trained(None, [], shuffled)
+    assert open_run(tmp_path / "run").rows == 600
+    assert check(tmp_path / "run").verdict is Verdict.CLEAN
+
+
+def test_what_the_callback_of_the_program_records_is_not_recorded_twice(tmp_path: Path) -> None:
+    trained(tmp_path / "all", [RecordFit(tmp_path / "own")])
+
+    assert open_run(tmp_path / "own").rows == 600
+    assert not (tmp_path / "all").exists()
+
+
+def test_a_loader_of_torch_that_fit_is_given_tells_its_records_too(tmp_path: Path) -> None:
+    data = TensorDataset(torch.tensor(X[:8]), torch.tensor(Y[:8]))
+    with record_all(tmp_path / "run"):
+        loader = DataLoader(data, batch_size=4)
+        model().fit(loader, epochs=1, verbose=0, shuffle=False)
+    streams = open_run(tmp_path / "run").streams
+
+    found = [rows(tmp_path / "run", stream)["record"] for stream in streams]
+    (indices,) = [records for records in found if isinstance(records[0], int)]
+    (contents,) = [records for records in found if records is not indices]
+
+    assert len(contents) == 8
+    assert {*indices} == {*range(8)}
+
+
+def test_a_fit_that_raises_leaves_a_part_and_no_trace(tmp_path: Path) -> None:
+    class Stop(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"), record_all(tmp_path / "run"):
+        model().fit(X, Y, epochs=2, verbose=0, callbacks=[Stop()])
+
+    assert open_run(tmp_path / "run").rows == 200
+    assert len(model().fit(X, Y, epochs=1, verbose=0).history["loss"]) == 1
+
+
+PROGRAM = """
+import keras, numpy as np
+keras.utils.set_random_seed(1)
+x = np.arange(400, dtype=np.float32).reshape(200, 2)
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile(optimizer="sgd", loss="mse")
+history = model.fit(x, x[:, :1], epochs=2, verbose=0, validation_split=0.2)
+print(keras.backend.backend(), history.history, np.random.rand())
+"""
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "torch"])
+def test_fit_of_a_program_is_the_stream_of_its_line(backend: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM)
+    environment = os.environ | {"KERAS_BACKEND": backend}
+    record = [sys.executable, "-m", "detloader", "record", "-o", "run", "--"]
+    said = [
+        subprocess.run(
+            [*command, sys.executable, "train.py"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=True,
+        ).stdout
+        for command in ([], record)
+    ]
+    found = rows(tmp_path / "run", "train.py:7")
+
+    assert said[0] == said[1]
+    assert said[0].startswith(backend)
+    assert found["epoch"] == [0] * 160 + [1] * 160
+    assert found["batch"] == [place // 32 for place in range(160)] * 2
+    assert found["record"][:160] != found["record"][160:] or backend == "tensorflow"
+
+
+def test_two_recordings_of_fit_are_identical(tmp_path: Path) -> None:
+    for run in ("a", "b"):
+        trained(tmp_path / run, [])
+
+    assert audit(tmp_path / "a", tmp_path / "b").verdict is Verdict.IDENTICAL
