@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from detloader.errors import UsageError
 
-__all__ = ["name", "name_of"]
+__all__ = ["check_stream", "name", "name_of"]
 
 Loader = TypeVar("Loader")
+
+# A stream's name is a folder's: no separators, no dot at either end, nothing that a shell
+# would expand, and none of the names that Windows keeps for devices. The colon is for names
+# of the form `train.py:41`; on Windows, where runs are read but not recorded, copies of such
+# a run need another name.
+_STREAM = re.compile(
+    r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))(?!.*\.$)[a-z0-9_][a-z0-9_.:=@+-]{0,99}",
+    re.ASCII | re.IGNORECASE,
+)
 
 _names: WeakKeyDictionary[object, str] = WeakKeyDictionary()
 
@@ -34,11 +44,12 @@ def name(loader: Loader, stream: str) -> Loader:
         The loader itself.
 
     Raises:
-        UsageError: the name is no text, or the loader is of a kind that has no place for one,
-            such as a list.
+        UsageError: no stream can have that name, or the loader is of a kind that has no place
+            for one, such as a list.
     """
     if not isinstance(stream, str):
         raise UsageError(f"{stream!r} names no stream; give text")
+    check_stream(stream)
     try:
         _names[loader] = stream
     except TypeError as error:
@@ -54,3 +65,17 @@ def name_of(loader: object) -> str | None:
         return _names.get(loader)
     except TypeError:  # of a kind that has no hash
         return None
+
+
+def check_stream(stream: str) -> None:
+    """Refuse a name that no stream can have.
+
+    Raises:
+        UsageError: it cannot be a folder's.
+    """
+    if not _STREAM.fullmatch(stream):
+        message = (
+            f"stream {stream!r} cannot name a folder: "
+            "use up to 100 letters, digits and any of _ . : = @ + -"
+        )
+        raise UsageError(message)

@@ -20,18 +20,29 @@ _AUTOGRAPH = "__autograph_generated_file"
 def place_of_caller() -> str:
     """Return file and line of the innermost frame that is the program's own.
 
-    Where there is none, as in a program that is all library, it is that of the outermost.
+    Where there is none, as in a program that is all library, it is that of the outermost. A
+    program without a file is called `string`, as Python calls that of `python -c`, or `stdin`.
     """
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - costs a hundredth of inspect's
     place = "program"
     while frame is not None:
         name = frame.f_code.co_filename
+        if _is_typed(frame):
+            place = f"{name.strip('<>')}:{frame.f_lineno}"
+            break
         if not name.startswith("<") and _AUTOGRAPH not in name:
             place = f"{Path(name).name}:{frame.f_lineno}"
             if not name.startswith(_library_folders()):
                 break
         frame = frame.f_back
     return _ELSEWHERE.sub("_", place)[-90:].lstrip(".:=@+-") or "program"
+
+
+def _is_typed(frame: FrameType) -> bool:
+    """Tell whether this is a program without a file: that of `python -c`, or of its input."""
+    name, known = frame.f_code.co_filename, frame.f_globals
+    is_main = known.get("__name__") == "__main__"
+    return name.startswith("<") and is_main and known.get("__file__", name) == name
 
 
 @functools.cache

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from detloader.errors import UsageError
+from detloader.naming import check_stream
 
 __all__ = [
     "HEADER",
@@ -34,15 +35,6 @@ RANK = "rank-"
 SIGNATURE = "signature.json"
 PART_PATH = re.compile(r"order/part-[0-9]{6,}\.parquet")
 
-# A stream's name is a folder's: no separators, no dot at either end, nothing that a shell
-# would expand, and none of the names that Windows keeps for devices. The colon is for names
-# of the form `train.py:41`; on Windows, where runs are read but not recorded, copies of such
-# a run need another name.
-_STREAM = re.compile(
-    r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))(?!.*\.$)[a-z0-9_][a-z0-9_.:=@+-]{0,99}",
-    re.ASCII | re.IGNORECASE,
-)
-
 
 def is_remote(run: str | os.PathLike[str]) -> bool:
     """Tell whether a run's address is one of a store, such as `s3://bucket/runs/a`."""
@@ -60,12 +52,7 @@ def rank_place(stream: str, rank: int) -> tuple[str, str]:
     Raises:
         UsageError: the stream's name cannot be a folder's, or the rank is negative.
     """
-    if not _STREAM.fullmatch(stream):
-        message = (
-            f"stream {stream!r} cannot name a folder: "
-            "use up to 100 letters, digits and any of _ . : = @ + -"
-        )
-        raise UsageError(message)
+    check_stream(stream)
     if rank < 0:
         message = f"rank {rank} is negative: ranks count from 0"
         raise UsageError(message)

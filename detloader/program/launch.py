@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
 import shutil
+import sys
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -43,7 +46,21 @@ def launch(run: str, program: Sequence[str], options: Mapping[str, object]) -> N
     if command is None:
         message = f"{program[0]} is no command and no factory: write MODULE:FACTORY, or a program"
         raise UsageError(message)
+    if _is_isolated(command, program[1:]):
+        sys.stderr.write(
+            f"detloader: {program[0]} is told to ignore its environment, so that what it iterates "
+            "is not recorded: leave out -I, -E and -S\n"
+        )
     os.execvpe(command, list(program), _environment(whole_address(run), options))  # noqa: S606 - what was asked for
+
+
+def _is_isolated(command: str, arguments: Sequence[str]) -> bool:
+    """Tell whether this is a Python that runs no `sitecustomize`, or not ours."""
+    if not re.fullmatch(r"python[0-9.]*t?", Path(command).name):
+        return False
+    # Up to the program, or to a flag that a value follows.
+    flags = itertools.takewhile(re.compile(r"-[^cmWX-]+$").match, arguments)
+    return any(re.search("[IES]", flag) for flag in flags)
 
 
 def _is_taken(run: str) -> bool:

@@ -26,4 +26,6 @@ def begin() -> None:
 def _say_if_nothing_was_recorded() -> None:
     run = os.environ[RUN]
     if not any(True for _ in find_ranks(run)):
-        sys.stderr.write(f"detloader: {run} has no rows, for the program iterated no loader\n")
+        sys.stderr.write(
+            f"detloader: {run} has no rows: the program iterated no loader that could be recorded\n"
+        )

@@ -80,6 +80,8 @@ def create_interleaved_dataset_from_generator(  # noqa: PLR0917 - the published 
     for name, given in (("data_generator", data_generator), ("id_generator", id_generator)):
         if not callable(given):
             raise UsageError(f"{name} is {given!r}; give a function")
+    if preprocess is not None and not callable(preprocess):
+        raise UsageError(f"preprocess is {preprocess!r}; give a function, or None")
     schedule = Schedule(
         data_generator=data_generator,
         id_generator=id_generator,

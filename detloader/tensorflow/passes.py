@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from detloader.errors import LoaderError, SampleError, UsageError
@@ -17,6 +17,9 @@ T = TypeVar("T")
 
 _NOTHING = object()
 
+_MOST_IN_VAIN = 1_000_000
+"""So often a reader may ask after the last ID, without a sample: a fraction of a second."""
+
 
 class Pass:
     """Reads one part once; a sample belongs to the ID that the reader asked for last.
@@ -24,7 +27,7 @@ class Pass:
     Raises:
         SampleError: the reader, the ID generator or preprocess failed; it names the ID.
         LoaderError: one of them did before any ID was asked for.
-        UsageError: a part gives an ID again, so that it may never end.
+        UsageError: a part gives an ID again, or its reader asks for more without end.
     """
 
     def __init__(self, schedule: Schedule, ledger: Ledger, part: int) -> None:
@@ -35,6 +38,7 @@ class Pass:
         self._mark = UNKNOWN
         self._asked: Any = _NOTHING
         self._delivered = 0
+        self._vain = 0
         self._refusal: Exception | None = None
         self._id_error: Exception | None = None
 
@@ -43,13 +47,14 @@ class Pass:
         preprocess = self._schedule.preprocess
         step = "the reader"
         try:
-            samples = iter(self._schedule.data_generator(self._visits()))
+            samples = iter(self._schedule.data_generator(self._asking()))
             while True:
                 step = "the reader"
                 try:
                     sample = next(samples)
                 except StopIteration:
                     return
+                self._vain = 0
                 if preprocess is not None:
                     step = "preprocess"
                     sample = preprocess(sample)
@@ -59,6 +64,23 @@ class Pass:
             if error is self._refusal:
                 raise
             raise self._named(step, error) from error
+
+    def _asking(self) -> Iterator[Any]:
+        """Return what the reader gets its IDs from; it tells also who asks on after the last."""
+        return _Asked(self._visits(), self._refuse_asking)
+
+    def _refuse_asking(self) -> None:
+        """Refuse a reader that asks again and again after the last ID, and yields no sample.
+
+        A reader that fills its chunks by `next(ids, None)` asks for a while, too.
+        """
+        self._vain += 1
+        if self._vain > _MOST_IN_VAIN:
+            self._refusal = UsageError(
+                "the data generator never ends: it asks for more IDs after the last, and yields no "
+                "sample; let it return when its IDs are at their end"
+            )
+            raise self._refusal
 
     def _visits(self) -> Iterator[Any]:
         """Yield IDs as the reader asks for them, and remember the last one."""
@@ -107,6 +129,21 @@ class Pass:
         return SampleError(
             f"{step} failed {relation} {where}: {what}", self._asked, self._delivered
         )
+
+
+class _Asked(Iterator[Any]):
+    """An iterator that tells each time when it is asked after its end."""
+
+    def __init__(self, ids: Iterator[Any], in_vain: Callable[[], None]) -> None:
+        self._ids = ids
+        self._in_vain = in_vain
+
+    def __next__(self) -> Any:
+        try:
+            return next(self._ids)
+        except StopIteration:
+            self._in_vain()
+            raise
 
 
 class Steady(Generic[T]):

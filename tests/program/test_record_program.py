@@ -232,6 +232,43 @@ def test_a_program_without_loaders_is_told_that_nothing_was_recorded(tmp_path: P
     assert "iterated no loader" in result.stderr
 
 
+@pytest.mark.parametrize(("given", "stream"), [("-c", "string:6"), ("-", "stdin:6")])
+def test_a_program_without_a_file_names_its_lines(given: str, stream: str, tmp_path: Path) -> None:
+    text = textwrap.dedent(HEAD) + "\nloader = DataLoader(data)\nnext(iter(loader))\n"
+    command, entered = ([given, text], None) if given == "-c" else ([given], text)
+    result = record_program(tmp_path, sys.executable, *command, input=entered)
+
+    assert (result.returncode, result.stderr) == (0, "")
+    assert set(open_run(tmp_path / "run").streams) == {stream}
+
+
+@pytest.mark.parametrize("flag", ["-I", "-E", "-S", "-BE"])
+def test_a_python_that_ignores_its_environment_is_told_so(flag: str, tmp_path: Path) -> None:
+    program = write_program(tmp_path, "print(1)", head="")
+    result = record_program(tmp_path, sys.executable, flag, program)
+
+    assert (result.returncode, result.stdout) == (0, "1\n")
+    assert "is told to ignore its environment" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [["-B"], ["-c", "-I"], ["-W", "ignore"], ["train.py", "-I"]])
+def test_any_other_python_is_not(arguments: list[str], tmp_path: Path) -> None:
+    write_program(tmp_path, "print(1)", head="")
+    result = record_program(tmp_path, sys.executable, *arguments, input="")
+
+    assert "ignore its environment" not in result.stderr
+
+
+def test_a_run_that_cannot_be_written_is_no_program_without_loaders(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    program = write_program(tmp_path, "print(len([*DataLoader(data)]))")
+    result = record_program(tmp_path, sys.executable, program, run="file/run")
+
+    assert (result.returncode, result.stdout) == (0, "20\n")
+    assert "not recorded: " in result.stderr
+    assert "no loader that could be recorded" in result.stderr
+
+
 def test_what_a_site_runs_at_the_start_still_runs(tmp_path: Path) -> None:
     site = tmp_path / "site"
     site.mkdir()

@@ -113,3 +113,13 @@ def test_a_name_is_text_and_a_list_has_no_place_for_one() -> None:
 
     assert "names no stream" in refused(lambda: name(to_grain([1]), stream))
     assert "a list cannot be named" in refused(lambda: name([1], "train"))
+
+
+@pytest.mark.parametrize("stream", ["train loader", "../x", "a/b", "", "x" * 101, "é", ".", "CON"])
+def test_a_name_that_no_stream_can_have_is_refused_when_it_is_given(stream: str) -> None:
+    assert "cannot name a folder" in refused(lambda: name(to_grain([1]), stream))
+
+
+@pytest.mark.parametrize("preprocess", [5, "x", []])
+def test_preprocess_is_a_function(preprocess: Any) -> None:
+    assert refused(lambda: interleaved(preprocess=preprocess)).startswith("preprocess is ")

@@ -317,6 +317,34 @@ def test_hi_13_a_part_that_repeats_is_refused_as_soon_as_it_shows(
         assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("mode", ["global", "finite"])
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_hi_13_a_reader_that_asks_for_ever_is_refused(mode: str, deterministic: bool) -> None:
+    def read(ids: Iterator[int]) -> Iterator[int]:
+        while True:
+            yield from ids
+
+    dataset = stream(
+        range(4),
+        data_generator=read,
+        stream_mode=mode,
+        num_workers=2,
+        deterministic=deterministic,
+    )
+    iterator = iter(dataset)
+
+    with pytest.raises(UsageError, match="the data generator never ends"):
+        list(iterator)
+
+
+def test_hi_13_a_reader_may_fill_its_chunks_beyond_the_last_id() -> None:
+    def read(ids: Iterator[int]) -> Iterator[int]:
+        while chunk := [number for _ in range(1000) if (number := next(ids, None)) is not None]:
+            yield from chunk
+
+    assert as_list(stream(range(4), data_generator=read, stream_mode="finite")) == [0, 1, 2, 3]
+
+
 def test_hi_13_ids_made_of_a_part_s_own_may_be_more_of_them() -> None:
     def windows(ids: list[int]) -> Iterator[tuple[int, int]]:
         return ((number, window) for number in ids for window in range(3))
