@@ -5,6 +5,7 @@ What happens, in the order of a question's way:
     engine          the control first, then each axis alone, then sets of axes, then the answer
     recipes         the job that a recorded run stands for
     vary, axis      which axes are asked for; what an axis is, and where it is found
+    confirm         what broke the run, tried again before it is blamed
     expectations    what must hold for a run that an axis varied
     trial           one job done and compared with the unvaried run: a task for any executor
     launch, job     processes for one job; what a job is; process: one that may do anything

@@ -11,6 +11,7 @@ import msgspec
 from detloader.audits.engine import BADNESS, summary
 from detloader.audits.equivalence import describe_counts
 from detloader.audits.replay.control import ALIKE
+from detloader.audits.replay.course import by_axes
 from detloader.audits.replay.drift import drift, edited
 from detloader.audits.replay.expectations import Asks
 from detloader.audits.replay.vary import spell
@@ -71,7 +72,7 @@ def judged(
     broken = [each for each in tried if each.broken]
     findings = [
         _finding(members, None if at else smallest, asked, control, recorded.path)
-        for at, members in enumerate(_by_axes(broken))
+        for at, members in enumerate(by_axes(tried))
     ]
     difference = _difference(control.recorded) if control.recorded else ""
     findings += drift(recorded, control, difference, [each.name for each in broken])
@@ -88,14 +89,6 @@ def judged(
         findings=findings,
         axes=[_axis_result(each, recorded.path, kept=kept) for each in tried],
     )
-
-
-def _by_axes(broken: Sequence[Tried]) -> list[list[Tried]]:
-    """Put the values of one axis together."""
-    groups: dict[str, list[Tried]] = {}
-    for each in broken:
-        groups.setdefault(each.name, []).append(each)
-    return [*groups.values()]
 
 
 def _untold(tried: Sequence[Tried]) -> str | None:
@@ -160,12 +153,13 @@ def _finding(
         evidence["smallest_case"] = smallest.description
     if len(members) > 1:
         evidence["broken_by"] = [str(each) for each in members]
+    unstable = " Run again, it gives other rows each time." * (tried.name in control.unstable)
     case = smallest or replace(asked, variations=tried.variations)
     return Finding(
         rule="+".join(named),
         severity=Severity.FAIL,
         message=f"With {changed}, {_what(tried, result)}.",
-        cause=told.message if told else _cause(tried.asks, named),
+        cause=f"{told.message if told else _cause(tried.asks, named)}{unstable}",
         evidence=evidence,
         confirm=shlex.join(["detloader", "replay", path, *case.words]),
     )

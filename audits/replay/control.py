@@ -36,7 +36,8 @@ class Control:
             fewer elements, leave nothing to compare.
         reason: why nothing can be judged; None where it can.
         last_lines: what a replay that died printed last.
-        repeated: whether two unvaried replays gave the same.
+        repeats: unvaried replays that gave the same again.
+        unstable: axes under which each replay gave other rows.
     """
 
     job: Job
@@ -44,11 +45,12 @@ class Control:
     recorded: Result | None = None
     reason: str | None = None
     last_lines: tuple[str, ...] = ()
-    repeated: bool = False
+    repeats: int = 0
+    unstable: frozenset[str] = frozenset()
 
 
 def control(session: Session, job: Job, recorded: Run | None) -> Control:
-    """Replay a job unvaried, once more where it is not as recorded.
+    """Replay a job unvaried, and again where it is not as recorded, or was not recorded.
 
     Args:
         session: where to.
@@ -62,21 +64,22 @@ def control(session: Session, job: Job, recorded: Run | None) -> Control:
         reason = f"the unvaried replay died: {replayed.died}"
         return replace(found, reason=reason, last_lines=tuple(replayed.last_lines))
     if recorded is None:
-        return repeated(session, found)
+        return repeated(session, found, 1)
     result = audit(recorded, only(open_run(replayed.run), job.stream))
     found = replace(found, recorded=result)
-    return found if result.verdict in ALIKE else repeated(session, found)
+    return found if result.verdict in ALIKE else repeated(session, found, session.repeats)
 
 
-def repeated(session: Session, first: Control) -> Control:
-    """Replay the same once more, unless that was done; say so where it gives something else."""
-    if first.repeated:
-        return first
-    trial = session.trial(first.job, "control-again", baseline=first.run)
-    answer = session.answer(trial)
-    if answer.replayed.died is not None:
-        reason = f"{NOISY}: the second time it died: {answer.replayed.died}"
-        return replace(first, reason=reason, last_lines=tuple(answer.replayed.last_lines))
-    if not answer.holds:
-        return replace(first, reason=NOISY)
-    return replace(first, repeated=True)
+def repeated(session: Session, first: Control, times: int) -> Control:
+    """Replay the same again until it came so often; say so where it gives something else."""
+    trials = [
+        session.trial(first.job, f"control-again-{number}", baseline=first.run)
+        for number in range(first.repeats + 1, times + 1)
+    ]
+    for answer in session.answers(trials, counted=False):
+        if answer.replayed.died is not None:
+            reason = f"{NOISY}: when it was run again it died: {answer.replayed.died}"
+            return replace(first, reason=reason, last_lines=tuple(answer.replayed.last_lines))
+        if not answer.holds:
+            return replace(first, reason=NOISY)
+    return replace(first, repeats=max(first.repeats, times))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from detloader.audits.replay.trial import Answer
     from detloader.audits.replay.vary import Variation
 
-__all__ = ["Tried", "alone", "together", "varied"]
+__all__ = ["Tried", "alone", "by_axes", "together", "varied"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,15 @@ def varied(job: Job, variations: Sequence[Variation]) -> Job:
     for variation in variations:
         job = variation.axis.vary(job, variation.value)
     return job
+
+
+def by_axes(tried: Sequence[Tried]) -> list[list[Tried]]:
+    """Return what broke the run, with the values of one axis put together."""
+    groups: dict[str, list[Tried]] = {}
+    for each in tried:
+        if each.broken:
+            groups.setdefault(each.name, []).append(each)
+    return [*groups.values()]
 
 
 def alone(session: Session, control: Control, variations: Sequence[Variation]) -> list[Tried]:

@@ -41,7 +41,7 @@ def control_elsewhere(session: Session, control: Control) -> Control:
     job = msgspec.structs.replace(control.job, versions={}, batched="batch" in columns)
     replayed = session.answer(session.trial(job, "control-elsewhere", baseline=None)).replayed
     reason = replayed.died and f"the unvaried replay by the small recorder died: {replayed.died}"
-    return replace(control, job=job, run=replayed.run, reason=reason, repeated=False)
+    return replace(control, job=job, run=replayed.run, reason=reason, repeats=0)
 
 
 def launch_elsewhere(job: Job, run: Path, timeout: float) -> Replayed:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from detloader.audits.replay.answer import judged, unjudged
-from detloader.audits.replay.control import control, repeated
+from detloader.audits.replay.confirm import confirmed
+from detloader.audits.replay.control import control
 from detloader.audits.replay.course import alone, together, varied
 from detloader.audits.replay.elsewhere import control_elsewhere
 from detloader.audits.replay.launch import inspect_factory
@@ -22,17 +23,23 @@ from detloader.errors import FactoryError
 from detloader.manifest.reader import Run, open_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Executor
 
+    from detloader.audits.replay.control import Control
+    from detloader.audits.replay.course import Tried
     from detloader.audits.replay.job import Job
     from detloader.audits.replay.vary import Variation
     from detloader.findings import JsonValue, Result
 
-__all__ = ["BUDGET", "TIMEOUT", "plan", "replay"]
+__all__ = ["BUDGET", "REPEATS", "TIMEOUT", "plan", "replay"]
 
 BUDGET = 60
 """Replays of one command, unless it says otherwise."""
+
+REPEATS = 3
+"""Repeats before anything is blamed: in a loader that is now one run and now another, however often
+it is which, fewer than one condition in a hundred passes them by chance."""
 
 TIMEOUT = 300.0
 """Seconds of one replay, unless the command says otherwise."""
@@ -47,6 +54,7 @@ def replay(
     stream: str | None = None,
     timeout: float = TIMEOUT,
     budget: int = BUDGET,
+    repeats: int = REPEATS,
     executor: Executor | None = None,
     keep: str | os.PathLike[str] | None = None,
     progress: Callable[[str], None] | None = None,
@@ -61,7 +69,9 @@ def replay(
         elements: elements to take at most, in every replay.
         stream: the stream of the run, where it has several.
         timeout: seconds after which one replay is given up.
-        budget: replays at most.
+        budget: replays at most, but for those repeats.
+        repeats: how often the control, and a condition that broke it, are replayed again before
+            that is blamed.
         executor: runs replays side by side; any `concurrent.futures.Executor` will do whose
             processes see the same files.
         keep: a new folder for the runs; by default they are removed.
@@ -70,7 +80,7 @@ def replay(
     Returns:
         The answer: in `axes` what came of each condition, in `findings` what breaks the run,
         the first with the command that shows the smallest case. Its verdict is `inconclusive`
-        where the unvaried run does not repeat itself.
+        where the run does not repeat itself.
 
     Raises:
         RunNotFoundError: the path holds no run.
@@ -86,28 +96,51 @@ def replay(
     asked = Case(arguments=dict(arguments or {}), elements=elements, stream=stream)
     recorded = only(opened, job.stream)
     with Session.begin(
-        keep, timeout=timeout, budget=budget, executor=executor, progress=progress
+        keep,
+        timeout=timeout,
+        budget=budget,
+        repeats=repeats,
+        executor=executor,
+        progress=progress,
     ) as session:
         as_recorded = not arguments and elements is None
         first = control(session, job, recorded if as_recorded else None)
         if first.reason is not None:
             return unjudged(recorded, first)
         near, far = _by_place(first.job, variations(first.job, words))
-        tried = alone(session, first, near)
-        tried += together(session, first, tried)
-        second = control_elsewhere(session, first) if far else first
+        first, here = _tried_here(session, first, near)
+        second, there = _tried_elsewhere(session, first, far)
         if second.reason is not None:
             return unjudged(recorded, second)
-        tried += alone(session, second, far)
+        first = replace(first, unstable=second.unstable)
+        tried = [*here, *there]
         broken = next((each for each in tried if each.broken), None)
         smallest = None
-        if broken is not None:
-            unvaried = repeated(session, second if broken.variations[0] in far else first)
-            if unvaried.reason is not None:
-                return unjudged(recorded, unvaried)
+        if broken is not None and broken.name not in first.unstable:
+            unvaried = second if broken in there else first
             case = replace(asked, variations=broken.variations)
             smallest = shrink(session, unvaried, case, broken)
         return judged(recorded, first, tried, asked=asked, smallest=smallest, kept=session.kept)
+
+
+def _tried_here(
+    session: Session, control: Control, chosen: Sequence[Variation]
+) -> tuple[Control, list[Tried]]:
+    tried = alone(session, control, chosen)
+    tried += together(session, control, tried)
+    return confirmed(session, control, tried), tried
+
+
+def _tried_elsewhere(
+    session: Session, control: Control, chosen: Sequence[Variation]
+) -> tuple[Control, list[Tried]]:
+    if not chosen or control.reason is not None:
+        return control, []
+    second = control_elsewhere(session, control)
+    if second.reason is not None:
+        return second, []
+    tried = alone(session, second, chosen)
+    return confirmed(session, second, tried), tried
 
 
 def _by_place(job: Job, chosen: Iterable[Variation]) -> tuple[list[Variation], list[Variation]]:

@@ -30,6 +30,7 @@ class Session:
         kept: whether they stay there.
         timeout: seconds after which a process is given up.
         left: replays that may still be made.
+        repeats: how often what is to be blamed is replayed again, and the control.
         executor: runs trials; None to run them here, one by one.
         progress: is told the name of each trial that has come to its end.
     """
@@ -38,6 +39,7 @@ class Session:
     kept: bool
     timeout: float
     left: int
+    repeats: int
     executor: Executor | None = None
     progress: Callable[[str], None] = lambda _: None
     _temporary: tempfile.TemporaryDirectory[str] | None = field(default=None)
@@ -49,6 +51,7 @@ class Session:
         *,
         timeout: float,
         budget: int,
+        repeats: int,
         executor: Executor | None,
         progress: Callable[[str], None] | None,
     ) -> Self:
@@ -69,6 +72,7 @@ class Session:
             kept=keep is not None,
             timeout=timeout,
             left=budget,
+            repeats=repeats,
             executor=executor,
             progress=progress or (lambda _: None),
             _temporary=temporary,
@@ -89,9 +93,14 @@ class Session:
         run = str(self.folder / name)
         return Trial(job=job, run=run, baseline=baseline, asks=asks, timeout=self.timeout)
 
-    def answers(self, trials: Sequence[Trial]) -> list[Answer]:
-        """Perform trials, and return what came of each, in their order."""
-        self.left -= len(trials)
+    def answers(self, trials: Sequence[Trial], *, counted: bool = True) -> list[Answer]:
+        """Perform trials, and return what came of each, in their order.
+
+        Args:
+            trials: what to do.
+            counted: whether they are of the budget.
+        """
+        self.left -= len(trials) * counted
         if self.executor is None:
             return [self._performed(trial) for trial in trials]
         futures = {self.executor.submit(perform, trial): trial for trial in trials}

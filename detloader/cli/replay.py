@@ -51,7 +51,7 @@ __all__ = ["announce", "command"]
     default=60,
     show_default=True,
     metavar="N",
-    help="Replays at most.",
+    help="Replays at most, but for those that repeat what is to be blamed.",
 )
 @click.option(
     "--executor",
@@ -143,10 +143,11 @@ def _would(call: str, tried: list[str], budget: int) -> Iterator[str]:
     from detloader.reports.plain import printable
 
     yield printable(f"would call {call}")
-    yield "  unvaried, once more where that is not as recorded, or where anything breaks the run"
+    yield "  unvaried, three times more where that is not as recorded, or where anything breaks the run"
     yield from (f"  with {each}" for each in tried)
     yield "  with sets of those that break nothing alone, and with ever smaller cases"
-    yield f"in at most {budget} replays; the loader's state is looked for when it first runs"
+    yield "  with what breaks the run, three times more"
+    yield f"in at most {budget} replays, not counting what is repeated; the loader's state is looked for when it first runs"
 
 
 @contextlib.contextmanager

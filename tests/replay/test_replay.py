@@ -80,6 +80,26 @@ def test_noise_that_shows_only_under_other_conditions_is_told_from_their_effect(
     )
 
 
+@pytest.mark.parametrize("otherwise", [[2, 3], [2, 6, 7]])
+def test_what_a_run_does_now_and_then_is_blamed_on_no_condition(
+    otherwise: list[int], recorded: Recorded
+) -> None:
+    """Recorded is call 0, unvaried 1 and 3 to 5, and under the condition 2 and 6 to 8."""
+    result = replay(recorded("now_and_then", otherwise=otherwise), vary=["prefetch=4"])
+
+    assert (result.verdict, result.findings) == (Verdict.INCONCLUSIVE, [])
+    assert result.reason is not None
+    assert result.reason.startswith("the run does not repeat itself")
+
+
+def test_other_rows_each_time_under_one_condition_alone_are_its_doing(recorded: Recorded) -> None:
+    result = replay(recorded("racing"), vary=["workers=2"])
+
+    assert names(result) == ["workers"]
+    assert "smallest_case" not in result.findings[0].evidence
+    assert result.findings[0].cause.endswith("Run again, it gives other rows each time.")
+
+
 def test_a_recipe_that_gives_something_else_now_is_said(recorded: Recorded, folder: Path) -> None:
     run = recorded("file_order")
     (folder / "files" / "another").touch()

@@ -165,6 +165,18 @@ def noisy_the_third_time(prefetch: int = 2) -> list[int]:
     return order(Path("counter").stat().st_size > 2 and time.time_ns())
 
 
+def now_and_then(prefetch: int = 2, *, otherwise: tuple[int, ...] = ()) -> list[int]:
+    """Deliver something else in those calls that are named, by their numbers from 0."""
+    with Path("counter").open("a") as counter:
+        counter.write("x")
+    return order(Path("counter").stat().st_size - 1 in otherwise)
+
+
+def racing(num_workers: int = 0) -> list[int]:
+    """Deliver another order each time, where there are workers."""
+    return order(num_workers and time.time_ns())
+
+
 def counted(num_workers: int = 0) -> list[int]:
     """Write down each call."""
     with Path("counter").open("a") as counter:
