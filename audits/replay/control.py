@@ -63,6 +63,8 @@ def control(session: Session, job: Job, recorded: Run | None) -> Control:
     if replayed.died is not None:
         reason = f"the unvaried replay died: {replayed.died}"
         return replace(found, reason=reason, last_lines=tuple(replayed.last_lines))
+    if not open_run(replayed.run).rows:
+        return replace(found, reason="the unvaried replay has no row: let the loader deliver one")
     if recorded is None:
         return repeated(session, found, 1)
     result = audit(recorded, only(open_run(replayed.run), job.stream))

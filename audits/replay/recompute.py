@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from detloader.adapters import find_adapter
 from detloader.audits.engine import summary
+from detloader.audits.headers import tell_no_rows
 from detloader.audits.replay.recipes import job_of
 from detloader.audits.sampled import require_every_row, require_ids
 from detloader.errors import UsageError
@@ -176,6 +177,13 @@ def _sealed(run: Run, name: str | None) -> Stream:
 
 
 def _compare(run: Run, stream: Stream, task: Task, executor: Executor | None) -> Result:
+    if (reason := tell_no_rows(run.path, stream)) is not None:
+        return Result(
+            command="replay",
+            verdict=Verdict.INCONCLUSIVE,
+            reason=reason,
+            runs=[summary(run)],
+        )
     (rank,) = stream.ranks
     recorded = {column.name: column.blocks for column in rank.header.columns}
     computed: Digests = {}

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from detloader.adapters import find_alone
+from detloader.audits.headers import tell_no_rows
+from detloader.errors import UsageError
 from detloader.manifest.rounding import Digester
 from detloader.randomness import digest_draws
 
@@ -72,9 +74,11 @@ def spot_check(loader: Any, run: Run, share: float) -> tuple[int, list[Otherwise
         How many were made again, and those that came out otherwise.
 
     Raises:
-        UsageError: the loader makes no record alone.
+        UsageError: the loader makes no record alone, or delivered none.
     """
     (stream,) = run.streams.values()
+    if (reason := tell_no_rows(run.path, stream)) is not None:
+        raise UsageError(reason)
     names = [name for name in ("record", "draws", "content") if name in stream.columns]
     rows = stream.ranks[0].table(names)
     chosen = sampled(len(rows), share)

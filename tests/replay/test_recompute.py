@@ -12,9 +12,11 @@ import pytest
 
 from detloader.audits.replay import recompute
 from detloader.audits.replay.recompute import recompute_order, recompute_records
+from detloader.audits.replay.spot_check import spot_check
 from detloader.errors import UsageError
 from detloader.findings import Verdict
 from detloader.grain import to_grain
+from detloader.manifest.reader import open_run
 from detloader.recipe import build_loader
 from detloader.recording import record
 from tests.support.runs import write_run
@@ -121,6 +123,18 @@ def test_what_cannot_be_computed_is_refused(folder: Path, recorded: Recorded) ->
         recompute_order(folder / "resumed")
     with pytest.raises(UsageError, match="is not one sealed rank"):
         recompute_order(write_run(folder / "open", {"record": [1]}, seal=False))
+
+
+def test_a_run_without_a_row_has_nothing_to_compute(folder: Path) -> None:
+    loader, recipe = build_loader("tests.support.replay_streams:stream", {"size": 3})
+    with record(loader, folder / "empty", recipe=recipe):
+        pass
+
+    for result in (recompute_order("empty"), recompute_records("empty")):
+        assert result.verdict is Verdict.INCONCLUSIVE
+        assert result.reason == "empty has no row in stream 'main': let the loader deliver one"
+    with pytest.raises(UsageError, match="empty has no row in stream 'main': let the loader"):
+        spot_check(loader, open_run("empty"), 1.0)
 
 
 def test_computing_the_order_imports_nothing_that_the_run_names(
