@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import locale
 import subprocess
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from detloader.audits.replay.expectations import Asks
 from detloader.audits.replay.job import Job
 from detloader.audits.rule import Stage
+from detloader.errors import UsageError
 from detloader.findings import JsonValue
 
 __all__ = ["ASKS", "STAGE", "values", "vary"]
@@ -31,8 +33,21 @@ def values(_job: Job) -> list[JsonValue]:
 
 def vary(job: Job, value: JsonValue) -> Job:
     """Set the variables that stand above all others."""
+    if not _is_here(str(value)):
+        raise UsageError(f"locale={value} is none here: name one that `locale -a` lists")
     variables = {**job.variables, "LC_ALL": str(value), "LANG": str(value), "LANGUAGE": None}
     return msgspec.structs.replace(job, variables=variables)
+
+
+def _is_here(name: str) -> bool:
+    before = locale.setlocale(locale.LC_ALL)
+    try:
+        locale.setlocale(locale.LC_ALL, name)
+    except locale.Error:
+        return False
+    finally:
+        locale.setlocale(locale.LC_ALL, before)
+    return True
 
 
 def _installed() -> list[str]:
