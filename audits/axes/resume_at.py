@@ -14,7 +14,7 @@ from detloader.audits.rule import Stage
 from detloader.errors import UsageError
 from detloader.findings import JsonValue
 
-__all__ = ["ASKS", "SHRINKS", "STAGE", "values", "vary"]
+__all__ = ["ASKS", "SHRINKS", "STAGE", "refused", "values", "vary"]
 
 STAGE = Stage.RESUME
 ASKS = Asks.SAME_ROWS
@@ -33,4 +33,19 @@ def vary(job: Job, value: JsonValue) -> Job:
     """Stop after so many elements, and go on."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise UsageError(f"resume_at={value} is none: give the elements before the stop, 1 or more")
+    if (elements := job.learnt.elements if job.learnt else 0) and value > elements:
+        raise UsageError(
+            f"resume_at={value} is none: {job.factory} ends after {elements} elements: "
+            "stop before that"
+        )
+    if why := refused(job):
+        raise UsageError(why)
     return msgspec.structs.replace(job, resume_at=value)
+
+
+def refused(job: Job) -> str | None:
+    """Say why no loader of this job can be resumed; None where it can, or nothing is known yet."""
+    learnt = job.learnt
+    if learnt is None or learnt.stateful or not learnt.elements:
+        return None
+    return f"the loader of {job.factory} has no state to save: leave resume_at out"

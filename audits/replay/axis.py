@@ -117,7 +117,7 @@ def find_axis(name: str) -> Axis:
         for axis in all_axes():
             if name in axis.names:
                 return axis
-        if installed(name) is not None:
+        if name and installed(name) is not None:
             return _of_package(name)
         raise UsageError(
             f"there is no axis {name!r}: the axes are {', '.join(names)}, and installed packages"

@@ -14,7 +14,7 @@ import msgspec
 
 from detloader.audits.replay.job import Learnt, Report
 from detloader.audits.replay.states import find_state, restore
-from detloader.errors import DetloaderError
+from detloader.errors import DetloaderError, UsageError
 from detloader.manifest.rounding import Digester
 from detloader.packages import loaded_since
 from detloader.recipe import build_loader, load_factory
@@ -91,6 +91,8 @@ def _iterate(loader: Any, part: Part) -> tuple[int, bool]:
     iterator = _restored(loader, part.restore) if part.restore is not None else iter(loader)
     left = None if part.job.elements is None else part.job.elements - part.skipped
     taken = sum(1 for _ in islice(iterator, left if part.stop_at is None else part.stop_at))
+    if part.stop_at is not None and taken < part.stop_at:
+        raise UsageError(f"{part.job.factory} ends after {taken} elements: stop before that")
     state = find_state(loader, iterator)
     if part.save is not None and state is not None:
         Path(part.save).write_bytes(pickle.dumps(state.get()))

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from detloader.audits.axes import resume_at
 from detloader.audits.replay.axis import Axis, all_axes, find_axis, in_order
+from detloader.audits.rule import Stage
 from detloader.errors import UsageError
 from detloader.recipe import parse_value
 
@@ -98,8 +100,7 @@ def _gathered(
     found: dict[str, list[JsonValue]] = {}
     for sign, name, values in asked:
         if sign == wanted_sign:
-            known = found.setdefault(name, [])
-            known += [value for value in values if value not in known]
+            found[name] = list(dict.fromkeys([*found.get(name, []), *values]))
     return found
 
 
@@ -128,6 +129,8 @@ def _explain(axis: Axis, job: Job) -> None:
     Raises:
         UsageError: always.
     """
+    if axis.stage is Stage.RESUME and (why := resume_at.refused(job)):
+        raise UsageError(why)
     takes = f"it takes {', '.join(job.learnt.parameters) or 'nothing'}" if job.learnt else ""
     mend = "leave it out" if axis.change is None else f"name values: {axis.name}=v1,v2"
     raise UsageError("; ".join(filter(None, [f"{job.factory} offers no {axis.name}", takes, mend])))

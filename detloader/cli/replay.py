@@ -143,11 +143,12 @@ def _would(call: str, tried: list[str], budget: int) -> Iterator[str]:
     from detloader.reports.plain import printable
 
     yield printable(f"would call {call}")
-    yield "  unvaried, three times more where that is not as recorded, or where anything breaks the run"
+    yield "  unvaried, and three times more where that is not as recorded or anything breaks it"
     yield from (f"  with {each}" for each in tried)
     yield "  with sets of those that break nothing alone, and with ever smaller cases"
     yield "  with what breaks the run, three times more"
-    yield f"in at most {budget} replays, not counting what is repeated; the loader's state is looked for when it first runs"
+    yield f"in at most {budget} replays, and what is repeated of them"
+    yield "the loader's state is looked for when it first runs"
 
 
 @contextlib.contextmanager

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from detloader.audits.replay import replay
-from detloader.audits.replay.axis import all_axes
+from detloader.audits.replay.axis import all_axes, find_axis
 from detloader.audits.replay.job import Job, Learnt
+from detloader.audits.replay.launch import launch
 from detloader.audits.replay.vary import variations
 from detloader.errors import UsageError
 from detloader.findings import AxisOutcome, Severity, Verdict
@@ -150,6 +151,8 @@ def test_a_run_without_a_recipe_is_refused_with_the_mend(folder: Path) -> None:
         ("wokers=1", "there is no axis 'wokers': the axes are batch_size"),
         ("workers=", "makes no sense"),
         ("-cwd=1", "makes no sense"),
+        ("", "there is no axis ''"),
+        ("+", "there is no axis ''"),
     ],
 )
 def test_words_that_make_no_sense_are_refused_before_anything_runs(
@@ -170,12 +173,56 @@ def test_words_that_make_no_sense_are_refused_before_anything_runs(
         ("cwd=nowhere", "is no folder"),
         ("resume_at=0", "1 or more"),
         ("world_size=0", "give a positive integer"),
+        ("timezone=Mars/X", "timezone=Mars/X is none here: name one such as"),
+        ("locale=xx_YY", "locale=xx_YY is none here: name one that"),
     ],
 )
 def test_an_axis_refuses_what_it_cannot_do(word: str, message: str) -> None:
     learnt = Learnt(parameters={"num_workers": 0, "mended": False})
     with pytest.raises(UsageError, match=message):
         variations(Job(factory="m:f", folder=".", learnt=learnt), [word])
+
+
+@pytest.mark.parametrize("word", ["resume_at", "resume_at=1"])
+def test_a_loader_without_a_state_is_told_so_whether_or_not_a_stop_is_named(word: str) -> None:
+    learnt = Learnt(elements=12)
+    with pytest.raises(UsageError, match="the loader of m:f has no state to save: leave resume_at"):
+        variations(Job(factory="m:f", folder=".", learnt=learnt), [word])
+
+
+def test_a_stop_beyond_the_end_is_refused_and_one_at_the_end_is_not() -> None:
+    job = Job(factory="m:f", folder=".", learnt=Learnt(elements=12, stateful=True))
+
+    assert [str(each) for each in variations(job, ["resume_at=1,12"])] == [
+        "resume_at=1",
+        "resume_at=12",
+    ]
+    with pytest.raises(UsageError, match="m:f ends after 12 elements: stop before that"):
+        variations(job, ["resume_at=1,13"])
+
+
+def test_a_stop_beyond_the_end_that_nobody_knew_of_is_reported_as_that(folder: Path) -> None:
+    job = Job(factory="tests.support.axes_factories:resume_at", folder=".", resume_at=13)
+    replayed = launch(job, folder / "short", 60)
+
+    assert replayed.died is not None
+    assert replayed.died.endswith("ends after 12 elements: stop before that")
+
+
+@pytest.mark.parametrize("zone", ["GMT+12", "CET-1CEST,M3.5.0,M10.5.0/3", "<+03>-3", "UTC0"])
+def test_time_zones_as_posix_writes_them_are_taken(zone: str) -> None:
+    varied = find_axis("timezone").vary(Job(factory="m:f", folder="."), zone)
+
+    assert varied.variables == {"TZ": zone}
+
+
+def test_a_run_without_a_row_has_nothing_to_judge(recorded: Recorded) -> None:
+    result = replay(recorded("nothing"), vary=["cwd"])
+
+    assert (result.verdict, result.reason) == (
+        Verdict.INCONCLUSIVE,
+        "the unvaried replay has no row: let the loader deliver one",
+    )
 
 
 def test_axes_are_named_added_and_left_out_as_the_words_say() -> None:
@@ -192,9 +239,9 @@ def test_axes_are_named_added_and_left_out_as_the_words_say() -> None:
     assert axes("+seed") == default | {"seed"}
     assert len(variations(job, ["workers=1", "num_workers=2,1"])) == 2
     assert axes("-cwd") == default - {"cwd"}
-    assert [str(v) for v in variations(job, ["workers=0,1", "locale=C,de"])] == [
+    assert [str(v) for v in variations(job, ["workers=0,1,1", "locale=C,POSIX"])] == [
         "locale=C",
-        "locale=de",
+        "locale=POSIX",
         "workers=1",
     ]
 

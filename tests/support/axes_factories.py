@@ -165,6 +165,10 @@ def noisy_the_third_time(prefetch: int = 2) -> list[int]:
     return order(Path("counter").stat().st_size > 2 and time.time_ns())
 
 
+def nothing() -> list[int]:
+    return []
+
+
 def now_and_then(prefetch: int = 2, *, otherwise: tuple[int, ...] = ()) -> list[int]:
     """Deliver something else in those calls that are named, by their numbers from 0."""
     with Path("counter").open("a") as counter:
