@@ -5,7 +5,7 @@
     options, factory        a factory of loaders: what it takes, and what it is given
     runs, fresh             a loader recorded, in this process or in one of its own
     left_behind             processes that a loader should have ended
-    comparison              two runs that should be alike
+    comparison, repeats     two runs that should be alike, and are made again where they are not
     invariance, seeds, reproduction, resuming, coverage, weights, matching, cleanness
                             one assertion each
     orders                  the frozen orders beside a test

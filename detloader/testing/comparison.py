@@ -7,7 +7,11 @@ from detloader.findings import Outcome, Result, Verdict
 from detloader.testing.context import Context
 from detloader.testing.told import Made, comparison_lines
 
-__all__ = ["difference", "require_alike"]
+__all__ = ["NotRepeatedError", "difference", "failure", "require_alike"]
+
+
+class NotRepeatedError(AssertionError):
+    """A loader is not the same under the same conditions, so that nothing else can be blamed."""
 
 
 def require_alike(
@@ -27,7 +31,12 @@ def require_alike(
     """
     result = difference(context, a, b, asks)
     if result is not None:
-        raise AssertionError("\n".join([title, "", *comparison_lines(result, a, b)]))
+        raise AssertionError(failure(title, result, a, b))
+
+
+def failure(title: str, result: Result, a: Made, b: Made) -> str:
+    """Return what a failure says of two runs."""
+    return "\n".join([title, "", *comparison_lines(result, a, b)])
 
 
 def difference(context: Context, a: Made, b: Made, asks: Asks) -> Result | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ from detloader.audits.replay.expectations import Asks, loosest
 from detloader.errors import UsageError
 from detloader.manifest.reader import Run
 from detloader.manifest.schema import Declared
-from detloader.testing.comparison import require_alike
 from detloader.testing.context import Context
 from detloader.testing.factory import Conditions, Factory, label
+from detloader.testing.repeats import require_alike_again
 from detloader.testing.runs import record_made, run_folder
 from detloader.testing.told import Made
 
@@ -50,15 +51,22 @@ def check_invariance(
     others = [*_variations(axes)]
     with context.folder() as folder:
 
-        def make(varied: Conditions) -> Made:
+        def make(varied: Conditions, like: Run | None = None) -> Made:
             conditions = {**baseline, **varied}
-            return Made(made_under(factory, conditions, folder, consume), label(conditions))
+            return Made(made_under(factory, conditions, folder, consume, like), label(conditions))
 
-        first = make({})
+        first, called = make({}), factory.called()
         for varied in others:
             before = label({axis: baseline[axis] for axis in varied})
-            title = f"{factory.called()} is not the same with {label(varied)} as with {before}"
-            require_alike(context, first, make(varied), title, asks_of(varied))
+            require_alike_again(
+                context,
+                first,
+                make(varied),
+                (partial(make, {}, first.run), partial(make, varied, first.run)),
+                called=called,
+                title=f"{called} is not the same with {label(varied)} as with {before}",
+                asks=asks_of(varied),
+            )
     return f"{1 + len(others)} runs of {first.run.rows:,} rows"
 
 
@@ -87,8 +95,17 @@ def made_under(
     conditions: Conditions,
     folder: Path,
     consume: Callable[[Any], None] | None = None,
+    like: Run | None = None,
 ) -> Run:
     """Make and record a loader: in this process, unless a condition is one of whole processes.
+
+    Args:
+        factory: makes the loader.
+        conditions: those that it is made under.
+        folder: where runs are recorded.
+        consume: takes the loader's elements; by default they are taken to the end.
+        like: a run of the loader. Where it is given, its configuration is declared, and in it
+            the conditions that no field has, so that rules know all that differs.
 
     Raises:
         UsageError: a test that takes a loader's elements cannot be in another process.
@@ -97,6 +114,8 @@ def made_under(
     elsewhere = [axis for axis in conditions if factory.argument(axis) is None]
     if not elsewhere:
         declared = _declared({**factory.fixed, **conditions})
+        if like is not None:
+            declared |= _configured(conditions, like)
         return record_made(factory, conditions, run, declared=declared, consume=consume)
     if consume is not None:
         raise UsageError(
@@ -111,6 +130,18 @@ def _declared(conditions: Conditions) -> dict[str, Any]:
     """Return what conditions say of a loader, so that rules know of it."""
     axes = {axis.name: value for name, value in conditions.items() if (axis := _axis(name))}
     return {name: value for name, value in axes.items() if _can_be_declared(name, value)}
+
+
+def _configured(conditions: Conditions, like: Run) -> dict[str, Any]:
+    fields = _declared(conditions)
+    others = {
+        name: value if isinstance(value, str | int | float | bool | None) else repr(value)
+        for name, value in conditions.items()
+        if getattr(_axis(name), "name", name) not in fields
+    }
+    (stream,) = like.streams.values()
+    # Together and under a name of their own: single entries may be known to change no sample.
+    return {"config": {**(stream.declared.config or {}), "over": others}} if others else {}
 
 
 def _can_be_declared(name: str, value: Any) -> bool:

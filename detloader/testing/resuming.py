@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ from detloader.audits.replay.resume import join_parts
 from detloader.audits.replay.states import find_state, restore
 from detloader.errors import LoaderError, UsageError
 from detloader.manifest.reader import Run, open_run
-from detloader.testing.comparison import require_alike
 from detloader.testing.context import Context
 from detloader.testing.factory import Factory
 from detloader.testing.invariance import made_under
+from detloader.testing.repeats import require_alike_again
 from detloader.testing.runs import exhaust, record_made, run_folder
 from detloader.testing.told import Made
 
@@ -30,18 +31,33 @@ def check_resuming(context: Context, factory: Factory, at: Sequence[int]) -> str
     """
     if not at or min(at) < 1:
         raise UsageError("name the elements after which to stop, 1 or more, as at=[1, 5]")
+    most = factory.recording.get("elements")
+    if most is not None and max(at) > most:
+        raise UsageError(f"at={max(at)} lies beyond elements={most}: stop before that")
     with context.folder() as folder:
-        whole = Made(made_under(factory, {}, folder), "uninterrupted")
+
+        def make() -> Made:
+            return Made(made_under(factory, {}, folder), "uninterrupted")
+
+        def resume(stop: int) -> Made:
+            return Made(_interrupted(factory, stop, folder), f"resumed at {stop}")
+
+        whole, called = make(), factory.called()
         for stop in sorted(set(at)):
-            run = _interrupted(factory, stop, folder)
-            title = f"{factory.called()} goes on otherwise when it is resumed at {stop}"
-            require_alike(context, whole, Made(run, f"resumed at {stop}"), title)
+            require_alike_again(
+                context,
+                whole,
+                resume(stop),
+                (make, partial(resume, stop)),
+                called=called,
+                title=f"{called} goes on otherwise when it is resumed at {stop}",
+            )
     return f"{len(at)} restarts in {whole.run.rows:,} rows"
 
 
 def _interrupted(factory: Factory, stop: int, folder: Path) -> Run:
     options = factory.recording
-    before, after = folder / f"before-{stop}", folder / f"after-{stop}"
+    before, after = (run_folder(folder, f"{part}-{stop}") for part in ("before", "after"))
     called = factory.called()
     saved = b""
 

@@ -13,7 +13,7 @@ from detloader.audits.replay.job import known_as
 from detloader.audits.replay.shrink import SIZES
 from detloader.errors import DetloaderError
 from detloader.extras import require
-from detloader.testing.comparison import difference
+from detloader.testing.comparison import NotRepeatedError, difference
 from detloader.testing.context import Context
 from detloader.testing.factory import Conditions, Factory
 from detloader.testing.invariance import (
@@ -38,6 +38,7 @@ def check_by_search(context: Context, factory: Factory, over: Axes) -> str:
 
     Raises:
         AssertionError: a case fails; its text ends with a test that shows it.
+        NotRepeatedError: the loader does not repeat itself.
         MissingExtraError: Hypothesis is not installed.
     """
     require("hypothesis", extra="hypothesis")
@@ -59,6 +60,8 @@ def check_by_search(context: Context, factory: Factory, over: Axes) -> str:
 def _tried(context: Context, factory: Factory, over: Axes) -> tuple[AssertionError | None, str]:
     try:
         return None, check_invariance(context, factory, over)
+    except NotRepeatedError:
+        raise
     except AssertionError as error:
         return error, ""
 

@@ -9,6 +9,7 @@ import pytest
 
 from detloader import open_run
 from detloader.testing import Assertions
+from detloader.testing.comparison import NotRepeatedError
 from detloader.testing.context import Context
 from tests.support import axes_factories as axes
 from tests.support import plugin_loaders as loaders
@@ -47,7 +48,7 @@ def test_a_failure_shows_verdict_cause_first_difference_rows_and_the_next_comman
         assertions.assert_invariant(loaders.partitioned, over={"workers": [0, 1, 3]}, ids=int)
 
     kept = tmp_path / "kept"
-    runs = kept / "0-workers=0", kept / "2-workers=3"
+    runs = kept / "5-workers=0", kept / "8-workers=3"
     assert (
         str(failure.value)
         == f"""\
@@ -104,6 +105,52 @@ def test_axes_that_break_a_loader_only_together_are_found(assertions: Assertions
 
     with pytest.raises(AssertionError, match="with workers=2, prefetch=4 as with workers=0, "):
         assertions.assert_invariant(loaders.split, over=over, ids=int)
+
+
+def test_axes_that_no_field_has_are_declared_so_that_none_of_several_is_blamed_alone(
+    assertions: Assertions,
+) -> None:
+    over = {"workers": [0, 2], "prefetch": [1, 4]}
+    with pytest.raises(AssertionError) as failure:
+        assertions.assert_invariant(loaders.split, over=over, ids=int)
+
+    assert "all else equal" not in str(failure.value)
+
+
+@pytest.mark.parametrize("search", [False, True])
+@pytest.mark.parametrize("otherwise", [[1], [1, 2, 3, 4], [1, 5], [1, 5, 6]])
+def test_a_loader_that_does_not_repeat_itself_is_told_so_and_no_axis_is_blamed(
+    otherwise: list[int], search: bool, assertions: Assertions
+) -> None:
+    """Calls 0 and 2 to 4 have no workers; calls 1 and 5 to 7 have some."""
+    calls = iter(range(1000))
+    noise = iter(range(1000))
+
+    def make_loader(workers: int = 0, size: int = 3) -> list[int]:
+        this = next(calls)
+        return [100 + next(noise), 1] if this in otherwise or this > 7 else [0, 1]
+
+    with pytest.raises(NotRepeatedError, match=r"does not repeat itself: made again \(workers="):
+        assertions.assert_invariant(
+            make_loader, over={"workers": [0, 2]}, ids=int, seed=None, search=search
+        )
+
+
+def test_another_order_each_time_with_workers_alone_is_their_doing(assertions: Assertions) -> None:
+    numbers = iter(range(100))
+
+    def racing(workers: int = 0) -> list[int]:
+        return [1, 2, 100 + next(numbers)] if workers else [1, 2, 3]
+
+    with pytest.raises(AssertionError, match="workers=0; made again, it is another one each time"):
+        assertions.assert_invariant(racing, over={"workers": [0, 2]}, ids=int)
+
+
+def test_a_loader_that_does_not_repeat_itself_is_not_blamed_on_its_restart(
+    assertions: Assertions,
+) -> None:
+    with pytest.raises(NotRepeatedError, match="made again \\(uninterrupted"):
+        assertions.assert_resumable(loaders.Uncertain, at=[1], ids=int)
 
 
 def test_another_seed_must_give_another_order(assertions: Assertions) -> None:

@@ -113,6 +113,11 @@ def test_a_factory_without_a_seed_cannot_be_sensitive_to_it(assertions: Assertio
         assertions.assert_seed_sensitive(loaders.covering)
 
 
+def test_a_stop_beyond_the_elements_to_take_is_told_so(assertions: Assertions) -> None:
+    with pytest.raises(UsageError, match="at=9 lies beyond elements=5: stop before that"):
+        assertions.assert_resumable(loaders.grain, at=[1, 9], elements=5)
+
+
 def test_a_state_that_cannot_be_saved_is_told_so(assertions: Assertions) -> None:
     with pytest.raises(LoaderError, match=r"the state of Forgetful\(\) cannot be saved"):
         assertions.assert_resumable(loaders.Forgetful, at=[1])

@@ -48,7 +48,7 @@ def test_order(detloader):
             "E   *partitioned(seed=0) is not the same with workers=2 as with workers=0",
             "E   *reordered: workers=2 has the same records as workers=0, in another order",
             "E   *first difference   row 1, epoch 0: record 11 became 29",
-            "E   *look further       detloader audit *0-workers=0 *1-workers=2",
+            "E   *look further       detloader audit *-workers=0 *-workers=2",
             "E   *runs are kept in *detloader0",
         ]
     )

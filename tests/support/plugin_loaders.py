@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import random
 import time
@@ -14,6 +15,7 @@ from detloader import to_grain
 
 __all__ = [
     "Forgetful",
+    "Uncertain",
     "covering",
     "drawn",
     "endless",
@@ -96,6 +98,27 @@ class Forgetful:
 
     def load_state_dict(self, state: Any) -> None:
         raise AssertionError(state)
+
+
+class Uncertain:
+    """A loader with a state, that delivers something else in each iteration."""
+
+    def __init__(self) -> None:
+        self._next = 0
+
+    def __iter__(self) -> Iterator[int]:
+        for number in range(self._next, 3):
+            self._next = number + 1
+            yield 1000 * number + next(_NUMBERS)
+
+    def state_dict(self) -> int:
+        return self._next
+
+    def load_state_dict(self, state: int) -> None:
+        self._next = state
+
+
+_NUMBERS = itertools.count()
 
 
 def failing(workers: int = 0) -> Iterator[int]:
