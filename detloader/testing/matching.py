@@ -34,6 +34,8 @@ def check_match(context: Context, loader: Any, name: str, options: Recording) ->
         FrozenError: there is no such frozen order, it cannot be read, or it is of another loader.
     """
     path = context.orders.path(name)
+    if path.is_dir():
+        raise FrozenError(f"{_shown(path)} is a folder, and no frozen order: remove or rename it")
     with context.folder() as folder:
         run = record_loader(loader, run_folder(folder, name), options, name=type(loader).__name__)
         with context.orders.locked(path) as is_to_be_written:

@@ -128,6 +128,18 @@ def test_a_broken_file_is_an_error_with_the_mend_and_can_be_written_anew(
     assert file(frozen).read_text(encoding="utf-8") == text
 
 
+@pytest.mark.parametrize("how", ["", "--detloader-update"])
+def test_a_folder_in_the_place_of_a_file_is_told_so_however_tests_are_run(
+    how: str, frozen: pytest.Pytester, run: Run
+) -> None:
+    file(frozen).unlink()
+    file(frozen).mkdir()
+    result = run(*filter(None, [how]))
+
+    result.stdout.fnmatch_lines(["E*FrozenError: *train.json is a folder*: remove or rename it"])
+    assert file(frozen).is_dir()
+
+
 def test_an_order_of_another_loader_is_told_so(frozen: pytest.Pytester, run: Run) -> None:
     frozen.makepyfile(
         test_orders="""
