@@ -13,7 +13,7 @@ from detloader.manifest.reader import Run
 from detloader.reports.plain import listed, wrap
 from detloader.testing.context import Context
 from detloader.testing.factory import Factory
-from detloader.testing.runs import record_loader, run_folder
+from detloader.testing.runs import exhaust, record_loader, run_folder
 from detloader.testing.told import Made, cause_lines, look_further
 
 __all__ = ["check_coverage"]
@@ -34,16 +34,26 @@ def check_coverage(
 
     Raises:
         AssertionError: a record never comes in an epoch, or more than once, or is none of these.
-        UsageError: nobody says how many records there are.
+        UsageError: nobody says how many records there are, or what their IDs are, or there are
+            fewer epochs.
     """
     if epochs < 1:
         raise UsageError(f"epochs={epochs} makes no sense: give 1 or more")
     called, loader, options = factory.called(), factory.call({}), factory.recording
     seen = 0
+
+    def consume(twin: Any) -> None:
+        if not exhaust(iter(twin), options.get("elements"), called) and seen:
+            raise UsageError(
+                f"{called} delivers nothing after {seen} of {epochs} epochs, for it can be "
+                f"iterated no more: pass epochs={seen}, or let it begin again"
+            )
+
     with context.folder() as folder:
         while seen < epochs:
-            run = record_loader(loader, run_folder(folder, "pass"), options, name=called)
-            wanted = _wanted(records, run, called, are_indices="ids" not in options)
+            place = run_folder(folder, "pass")
+            run = record_loader(loader, place, options, name=called, consume=consume)
+            wanted = _wanted(records, run, called, has_ids="ids" in options)
             for epoch in _epochs(run):
                 if faults := _faults(epoch, *wanted):
                     raise AssertionError(_told(f"{called}, epoch {seen}: {faults}", run))
@@ -52,23 +62,32 @@ def check_coverage(
 
 
 def _wanted(
-    records: int | Iterable[RecordId] | None, run: Run, called: str, *, are_indices: bool
+    records: int | Iterable[RecordId] | None, run: Run, called: str, *, has_ids: bool
 ) -> tuple[int, Collection[RecordId] | None]:
     """Return how many records there are, and their IDs where these are known.
 
     Raises:
-        UsageError: nobody says how many.
+        UsageError: nobody says how many, or which IDs the rows have.
     """
-    if records is not None:
-        known = range(records) if isinstance(records, int) else dict.fromkeys(records)
-        return len(known), known
     (stream,) = run.streams.values()
+    are_numbers = stream.columns["record"] == "int64"
+    if isinstance(records, int):
+        return records, range(records) if are_numbers else None
+    if records is not None:
+        known = dict.fromkeys(records)
+        came = stream.table(["record"])["record"].unique().to_pylist()
+        if not has_ids and known.keys().isdisjoint(came):
+            raise UsageError(
+                f"the IDs of the records of {called} are not known (rows have such as {came[0]}): "
+                "pass ids=, the key of each element that holds its ID, or a function that finds it"
+            )
+        return len(known), known
     size = stream.declared.source_size
     if not isinstance(size, int):
         raise UsageError(
             f"{called} does not say how many records there are: pass records=N, or their IDs"
         )
-    return size, range(size) if are_indices and stream.columns["record"] == "int64" else None
+    return size, range(size) if are_numbers and not has_ids else None
 
 
 def _epochs(run: Run) -> list[Counter[RecordId]]:

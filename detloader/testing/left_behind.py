@@ -1,4 +1,7 @@
-"""Processes that a loader leaves behind: they are ended, and a warning says so."""
+"""Processes that a loader leaves behind: they are ended, and a warning says so.
+
+Those of `multiprocessing` alone: it tells its workers from its own servants, which must stay.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,13 @@ import time
 import warnings
 from collections.abc import Iterator
 
-__all__ = ["nothing_left_behind"]
+__all__ = ["LeftBehindWarning", "nothing_left_behind"]
 
 _PATIENCE_SECONDS = 5.0
+
+
+class LeftBehindWarning(UserWarning):
+    """A loader did not end its workers; shown by default, as a ResourceWarning is not."""
 
 
 @contextlib.contextmanager
@@ -42,6 +49,6 @@ def nothing_left_behind(name: str) -> Iterator[None]:
         warnings.warn(
             f"{name} left {were} behind, which had to be killed: let the end of its "
             "iteration, or of the iterator, end them",
-            ResourceWarning,
+            LeftBehindWarning,
             stacklevel=4,
         )

@@ -53,7 +53,7 @@ def check_by_search(context: Context, factory: Factory, over: Axes) -> str:
     if failure is None:
         raise AssertionError(f"{factory.name} differs from itself now and then")
     test = pasted(smaller, axes, context.module)
-    failure.args = (f"{failure}\n\nthe smallest case found, as a test:\n\n{test}",)
+    failure.args = (f"{failure}\n\n{test}",)
     raise failure
 
 

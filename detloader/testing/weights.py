@@ -39,8 +39,9 @@ def check_weights(
             lines = [*finding_lines(result.findings), look_further("check", Made(run, ""))]
             raise AssertionError("\n".join([f"{called} does not draw by its weights", "", *lines]))
         for unasked in result.not_checked:
+            mend = "" if "ids" in factory.recording else "; pass ids=, what each record's ID is"
             raise UsageError(
                 f"whether {called} draws by its weights cannot be told from {run.rows:,} rows: "
-                f"{unasked.rule} needs {', '.join(unasked.missing)}"
+                f"{unasked.rule} needs {', '.join(unasked.missing)}{mend}"
             )
     return f"{run.rows:,} draws of {len(told):,} records"

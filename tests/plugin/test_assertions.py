@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,6 +155,32 @@ def test_a_loader_that_does_not_repeat_itself_is_not_blamed_on_its_restart(
         assertions.assert_resumable(loaders.Uncertain, at=[1], ids=int)
 
 
+class Maker:
+    def make(self, workers: int = 0, *, size: int = 9) -> list[int]:
+        return list(range(size))[:: -1 if workers else 1]
+
+
+@pytest.mark.parametrize(
+    ("factory", "arguments", "why"),
+    [
+        (lambda workers=0: [1, 2][:: -1 if workers else 1], {}, "<lambda> is made while"),
+        (Maker().make, {}, "make is made while the tests run"),
+        (loaders.turned, {"root": Path("here")}, "a Posix"),
+        (loaders.turned, {"root": [float("inf")]}, "a float has no literal"),
+    ],
+)
+def test_a_case_that_cannot_be_pasted_is_told_with_the_reason(
+    factory: Callable[..., Any], arguments: dict[str, Any], why: str, assertions: Assertions
+) -> None:
+    with pytest.raises(AssertionError, match=f"it is no test to paste, for .*{why}") as failure:
+        assertions.assert_invariant(
+            factory, over={"workers": [0, 2]}, arguments=arguments, ids=int, search=True
+        )
+
+    assert "def test" not in str(failure.value)
+    assert 'over={"workers": [0, 2]}' in str(failure.value)
+
+
 def test_another_seed_must_give_another_order(assertions: Assertions) -> None:
     assertions.assert_seed_sensitive(functools.partial(loaders.reseeded, mended=True), [0, 1, 7])
 
@@ -179,8 +207,12 @@ def test_each_epoch_must_have_each_record_once(assertions: Assertions) -> None:
     assertions.assert_covers(loaders.grain, epochs=2)
     assertions.assert_covers(loaders.grain, epochs=2, arguments={"num_epochs": 2})
     assertions.assert_covers(loaders.covering, records=10, ids=int)
+    assertions.assert_covers(loaders.covering, records=10)
+    assertions.assert_covers(loaders.covering, records=10, ids=str)
     assertions.assert_covers(loaders.covering, records="0123456789", ids=str)
 
+    with pytest.raises(AssertionError, match="epoch 0: 8 of 10 records come; never 2 of them"):
+        assertions.assert_covers(loaders.covering, records=10, arguments={"lost": 2})
     with pytest.raises(AssertionError, match="epoch 0: 8 of 10 records come; never 8, 9; more"):
         assertions.assert_covers(
             loaders.covering, records=10, ids=int, arguments={"lost": 2, "doubled": 1}

@@ -11,6 +11,7 @@ import pytest
 from detloader.errors import DetloaderError, FactoryError, LoaderError, UsageError
 from detloader.testing import Assertions
 from detloader.testing.context import Context
+from detloader.testing.left_behind import LeftBehindWarning
 from tests.support import axes_factories as axes
 from tests.support import plugin_loaders as loaders
 
@@ -75,7 +76,7 @@ def test_processes_that_a_loader_leaves_behind_are_ended_and_told(
     assertions: Assertions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("detloader.testing.left_behind._PATIENCE_SECONDS", 0.1)
-    with pytest.warns(ResourceWarning, match=r"leaving\(workers=1\) left a worker process behind"):
+    with pytest.warns(LeftBehindWarning, match=r"leaving\(workers=1\) left a worker process"):
         assertions.assert_invariant(loaders.leaving, over=WORKERS)
 
     assert multiprocessing.active_children() == []
@@ -98,7 +99,10 @@ def test_processes_that_a_loader_leaves_behind_are_ended_and_told(
         ("assert_resumable", {"at": [41]}, "ends after 40 elements: stop before that"),
         ("assert_covers", {"epochs": 0}, "epochs=0 makes no sense"),
         ("assert_covers", {}, "does not say how many records there are: pass records=N"),
-        ("assert_weights", {"weights": [1, 2]}, "cannot be told from 40 rows"),
+        ("assert_covers", {"records": "abc"}, r"of partitioned\(seed=0\) are not known.*pass ids="),
+        ("assert_weights", {"weights": [1, 2]}, "cannot be told from 40 rows: .*; pass ids="),
+        ("assert_invariant", {"over": {"timezone": ["UTC", "Mars/X"]}}, "timezone=Mars/X is none"),
+        ("assert_invariant", {"over": {"locale": ["C", "xx_YY"]}}, "locale=xx_YY is none here"),
     ],
 )
 def test_an_assertion_that_makes_no_sense_is_told_so(
@@ -106,6 +110,15 @@ def test_an_assertion_that_makes_no_sense_is_told_so(
 ) -> None:
     with pytest.raises(UsageError, match=told):
         getattr(assertions, name)(loaders.partitioned, **arguments)
+
+
+def test_a_loader_that_can_be_iterated_once_is_told_how_many_epochs_it_has(
+    assertions: Assertions,
+) -> None:
+    once = iter([0, 1, 2])
+
+    with pytest.raises(UsageError, match=r"nothing after 1 of 2 epochs, .* pass epochs=1"):
+        assertions.assert_covers(lambda: once, records=3, ids=int)
 
 
 def test_a_factory_without_a_seed_cannot_be_sensitive_to_it(assertions: Assertions) -> None:

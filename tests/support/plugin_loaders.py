@@ -121,6 +121,10 @@ class Uncertain:
 _NUMBERS = itertools.count()
 
 
+def turned(workers: int = 0, *, size: int = 3, root: object = None) -> list[int]:
+    return list(range(size))[:: -1 if workers else 1]
+
+
 def failing(workers: int = 0) -> Iterator[int]:
     for number in range(5):
         if workers and number == 3:
