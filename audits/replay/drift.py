@@ -21,6 +21,11 @@ __all__ = ["drift", "edited"]
 
 RULE = "recipe"
 
+_UNKNOWN = (
+    "What the factory reads, or what it runs on, has changed; or it delivers something else now "
+    "and then, and did so when it was recorded."
+)
+
 
 def drift(
     recorded: Run, control: Control, difference: str, broken: Collection[str] = ()
@@ -50,7 +55,7 @@ def drift(
             severity=Severity.NOTE if _hash_seed(stream, broken) else Severity.FAIL,
             message="Run again unvaried, the recipe repeats itself, but not the recorded run: "
             f"{difference}.",
-            cause=told or "What the factory reads, or what it runs on, has changed.",
+            cause=told or _UNKNOWN,
             evidence=evidence,
         )
     ]
