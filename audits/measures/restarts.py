@@ -54,7 +54,7 @@ def resume_position(whole: StreamView, resumed: StreamView, ranks: int) -> int |
         epochs = np.unique(whole.epoch)[resume.position :]
         return _first_row(whole, int(epochs[0])) if len(epochs) else whole.rows
     start = _first_row(whole, resume.epoch) if isinstance(resume.epoch, int) else 0
-    if resume.unit == "batches":
+    if resume.unit == "batches" or (resume.unit == "elements" and "batch" in whole.compared):
         return start + _rows_of_batches(whole, resumed, start, resume.position)
     shared = resume.position // ranks if resume.position % ranks == 0 else resume.position
     return start + int(shared)

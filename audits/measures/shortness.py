@@ -113,6 +113,8 @@ def _find_short_epochs(view: StreamView, known: Known) -> list[_ShortEpoch]:
         return []
     size, samples = view.declared("source_size"), view.declared("num_samples")
     expected = size if samples is None else samples
+    if view.has("padding") and None not in {size, samples}:
+        expected = min(size, samples)  # what was added to it is not in the view
     drawn = view.declared("replacement") is True or view.declared("weights") is not None
     each_once = not drawn and expected == size
     if expected is None or (samples is None and not each_once):

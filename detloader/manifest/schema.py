@@ -109,8 +109,8 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A part of the header; an unknown field is damage."""
 
 
-UNITS = ("records", "batches", "epochs")
-"""What a position can count."""
+UNITS = ("records", "batches", "epochs", "elements")
+"""What a position can count; an element is what a loader yields: a batch where it has batches."""
 
 
 class Resume(_Part, frozen=True, kw_only=True):

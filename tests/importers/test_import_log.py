@@ -90,7 +90,10 @@ def test_what_the_run_declared_is_kept_as_it_was_said(tmp_path: Path) -> None:
         ('{"shufle": true}', "did you mean shuffle"),
         ('{"colour": "red"}', "goes into config"),
         ('{"workers": "two"}', "cannot be"),
-        ('{"resume": {"position": 3, "unit": "steps"}}', "count records, batches, epochs"),
+        (
+            '{"resume": {"position": 3, "unit": "steps"}}',
+            "count records, batches, epochs, elements",
+        ),
         ('{"resume": {"position": 1, "sample": 2}}', "sample"),
     ],
 )
