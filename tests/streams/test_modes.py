@@ -167,21 +167,24 @@ def test_hi_07_merged_parts_keep_their_own_order_and_lose_nothing() -> None:
 
 
 def test_hi_07_a_part_that_waits_does_not_hold_the_others_up() -> None:
-    others_done = threading.Event()
+    others_came = threading.Event()
 
     def read(ids: Iterable[int]) -> Iterator[int]:
         for number in ids:
             if number == 0:
-                others_done.wait(30)
+                others_came.wait(30)
             yield number
-        if number == 5:
-            others_done.set()
 
     dataset = stream(
         range(6), data_generator=read, num_workers=2, stream_mode="finite", deterministic=False
     )
+    came = []
+    for element in dataset:
+        came.append(int(element))
+        if came[-1] == 5:
+            others_came.set()
 
-    assert as_list(dataset) == [3, 4, 5, 0, 1, 2]
+    assert came == [3, 4, 5, 0, 1, 2]
 
 
 @pytest.mark.parametrize("deterministic", [True, False])
