@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.headers import goes_on
-from detloader.audits.measures.restarts import is_joined, resume_position
+from detloader.audits.measures.restarts import CERTAIN, is_joined, resume_position
 
 if TYPE_CHECKING:
     from detloader.audits.columns import Integers
     from detloader.audits.view import StreamView
 
 __all__ = ["from_restart"]
-
-CERTAIN = 4
-"""Rows, of each rank, that must be the other run's from its restart on; all where it has fewer."""
 
 
 def from_restart(a: StreamView, b: StreamView) -> tuple[StreamView, StreamView]:

@@ -24,17 +24,21 @@ def formula_of_turns(target: Integers, size: int) -> str | None:
         target: int64, shape (rows,): places in the source, as they came.
         size: places of the source.
     """
-    for name, parts, rows in (*_by_slices(target, size), *_by_shards(target, size)):
-        if any(np.array_equal(target, order) for order in _orders(parts, rows, len(target))):
-            return f"interleave({name}({{}}, {len(parts)}), {rows})"
-    return None
+    found = _find_turns(target, size)
+    return None if found is None else "interleave({}({{}}, {}), {})".format(*found)
 
 
 def slices_in_turn(target: Integers, size: int) -> int | None:
     """Give the number of workers of which each has a slice, if they make this order in turn."""
-    for _, parts, rows in _by_slices(target, size):
+    name, count, _ = _find_turns(target, size) or (None, None, 0)
+    return count if name == "slices" else None
+
+
+def _find_turns(target: Integers, size: int) -> tuple[str, int, int] | None:
+    """Give what workers share, among how many, and the rows of a turn, that make this order."""
+    for name, parts, rows in (*_by_slices(target, size), *_by_shards(target, size)):
         if any(np.array_equal(target, order) for order in _orders(parts, rows, len(target))):
-            return len(parts)
+            return name, len(parts), rows
     return None
 
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from detloader.audits.columns import Integers
     from detloader.audits.view import StreamView
 
-__all__ = ["is_joined", "restarts_of", "resume_position"]
+__all__ = ["CERTAIN", "is_joined", "restarts_of", "resume_position"]
 
 CERTAIN = 4
-"""Rows at its beginning by which a run is known to have been recorded from its beginning on."""
+"""Rows of a rank by which it is known where in an uninterrupted run it begins."""
 
 
 def _marked_rows(view: StreamView) -> Integers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from detloader.errors import DamageError, RunError
@@ -51,7 +51,7 @@ def find_strangers(run: str) -> Iterator[str]:
     if is_remote(run):
         from detloader.manifest.remote import list_objects
 
-        names = list_objects(run)
+        names: Iterable[str] = list_objects(run)
     else:
         folder = Path(run)
         entries = [entry for pattern in ("*", "*/*", "*/*/*") for entry in folder.glob(pattern)]

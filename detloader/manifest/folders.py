@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from detloader.manifest.layout import is_remote, rank_place
+from detloader.manifest.layout import RANK, is_remote, rank_place
 from detloader.manifest.local import LocalFolder
 
 if TYPE_CHECKING:
@@ -40,6 +40,6 @@ def find_ranks(run: str | os.PathLike[str]) -> Iterator[Folder]:
 
         yield from find_remote_ranks(os.fspath(run))
         return
-    for folder in Path(run).glob("*/rank-*"):
+    for folder in Path(run).glob(f"*/{RANK}*"):
         if folder.is_dir():
             yield LocalFolder(folder)

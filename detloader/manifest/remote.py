@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from detloader.errors import DamageError, RunError, RunExistsError
 from detloader.extras import require
-from detloader.manifest.layout import HEADER, JOURNAL, ORDER
+from detloader.manifest.layout import HEADER, JOURNAL, ORDER, RANK
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,7 +67,7 @@ class RemoteFolder:
 
     def sizes(self) -> Mapping[str, int]:
         """Return the bytes of each file, by its path below."""
-        return self.listed if self.listed is not None else _list(str(self))
+        return self.listed if self.listed is not None else list_objects(str(self))
 
     def read(self, name: str, most: int) -> bytes:
         """Return the bytes of a file.
@@ -123,7 +123,7 @@ class RemoteFolder:
             RunExistsError: there is something.
             RunError: the store cannot be read or written.
         """
-        if found := _list(str(self)):
+        if found := list_objects(str(self)):
             what = "a run" if HEADER in found else "something"
             message = f"{self} holds {what} already: choose another folder, or remove it"
             raise RunExistsError(message)
@@ -174,21 +174,12 @@ class NoJournal:
 def find_remote_ranks(run: str) -> Iterator[RemoteFolder]:
     """Yield the folders of a run that are a rank's by their names; one request lists them all."""
     ranks: dict[tuple[str, str], dict[str, int]] = {}
-    for name, size in _list(run).items():
+    for name, size in list_objects(run).items():
         stream, rank, *rest = [*name.split("/", 2), ""]
-        if rank.startswith("rank-") and rest[0]:
+        if rank.startswith(RANK) and rest[0]:
             ranks.setdefault((stream, rank), {})[rest[0]] = size
     for (stream, rank), listed in sorted(ranks.items()):
         yield RemoteFolder(run, stream, rank, listed=listed)
-
-
-def list_objects(address: str) -> list[str]:
-    """Return the names of the objects below an address.
-
-    Raises:
-        RunError: the store cannot be read.
-    """
-    return [*_list(address)]
 
 
 def read_object(address: str, most: int) -> bytes | None:
@@ -232,7 +223,7 @@ def upload(folder: Path, run: str) -> None:
         RunExistsError: there is something.
         RunError: the store cannot be written.
     """
-    if _list(run):
+    if list_objects(run):
         message = f"{run} exists: import into another folder, or remove it first"
         raise RunExistsError(message)
     files = sorted(
@@ -249,7 +240,12 @@ def upload(folder: Path, run: str) -> None:
         raise
 
 
-def _list(address: str) -> dict[str, int]:
+def list_objects(address: str) -> dict[str, int]:
+    """Return the bytes of each object below an address, by its name there.
+
+    Raises:
+        RunError: the store cannot be read.
+    """
     with _asking(address) as (store, path):
         store.invalidate_cache()
         try:

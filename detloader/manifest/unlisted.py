@@ -83,7 +83,7 @@ def with_unlisted(header: Header, parts: Unlisted, end: int) -> Header:
         for column in parts.columns
     ]
     seen = Seen(
-        rows=header.seen.rows + end - parts.first_row,
+        rows=end,
         epochs=parts.epochs,
         seeds=header.seen.seeds,
         lost=header.seen.lost,

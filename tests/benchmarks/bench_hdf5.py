@@ -1,7 +1,7 @@
 """Time per frame of the HDF5 Dataloader, beside loops that read the same files.
 
-    python tests/benchmarks/bench_hdf5.py
-    python tests/benchmarks/bench_hdf5.py --zea OLD/bin/python --zea NEW/bin/python
+    python -m tests.benchmarks.bench_hdf5
+    python -m tests.benchmarks.bench_hdf5 --zea OLD/bin/python --zea NEW/bin/python
 
 Two sets of twenty files: 100 frames of 256 x 256 float32, resized to 128 x 128 in batches
 of 16; and 1,000 frames of 32 x 32 in batches of 32. Each pass takes as many frames in
@@ -24,8 +24,6 @@ import contextlib
 import importlib.metadata
 import itertools
 import os
-import re
-import resource
 import statistics
 import subprocess
 import sys
@@ -37,6 +35,8 @@ from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
+
+from tests.support.memory import most_megabytes
 
 FILES = 20
 ROUNDS = 9
@@ -175,7 +175,7 @@ def serving(python: str, folder: Path, task: Task) -> Iterator[Pass]:
         "ZEA_FIND_H5_SHAPES_PARALLEL": "0",
     }
     with subprocess.Popen(
-        [python, __file__, "--serve", str(folder), number],
+        [python, "-m", __spec__.name, "--serve", str(folder), number],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -259,21 +259,10 @@ def first_batch(folder: Path, task: Task) -> None:
 def memory(folder: Path, task: Task) -> None:
     """Print the most memory that this process held, before and after an epoch."""
     steps = iter(ours(folder, task))
-    before = most_memory()
+    before = most_megabytes()
     for _ in steps:
         pass
-    report(f"memory: {most_memory():.0f} MB at most, {before:.0f} MB before the first batch")
-
-
-def most_memory() -> float:
-    """Return the most megabytes that this process held."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        # Not from getrusage, which on Linux counts the process that started this one, too.
-        peak = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
-        assert peak is not None
-        return int(peak[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    report(f"memory: {most_megabytes():.0f} MB at most, {before:.0f} MB before the first batch")
 
 
 def report(line: str) -> None:
@@ -306,7 +295,9 @@ def main() -> None:
             write(folder, task, storage)
             compare(folder, task, asked.zea)
             first_batch(folder, task)
-            subprocess.run([sys.executable, __file__, "--memory", name, str(number)], check=True)
+            subprocess.run(
+                [sys.executable, "-m", __spec__.name, "--memory", name, str(number)], check=True
+            )
 
 
 if __name__ == "__main__":
