@@ -65,7 +65,10 @@ def sample_parts(sample: object) -> tuple[Schema, list[Any]]:
     Raises:
         UndigestibleError: a leaf is neither an array, a number, text nor None.
     """
-    return _parts(sorted(_leaves(sample, ()), key=_path))
+    leaves: list[tuple[Path, Value]] = []
+    _collect_leaves(sample, (), leaves)
+    leaves.sort(key=_path)
+    return _parts(leaves)
 
 
 def batch_digests(batch: object) -> NDArray[np.uint64]:
@@ -84,7 +87,8 @@ def batch_digests(batch: object) -> NDArray[np.uint64]:
     arrays = [(path, leaf) for path, leaf in columns if isinstance(leaf, np.ndarray)]
     if len(arrays) < len(columns) or any(leaf.dtype.kind in "US" for _, leaf in arrays):
         return np.fromiter(itertools.starmap(_digest, _each(columns, rows)), np.uint64, rows)
-    seed = schema_seed(tuple([(path, _type_name(leaf), leaf.shape[1:]) for path, leaf in arrays]))
+    each = [(path, _type_name(leaf.dtype), leaf.shape[1:]) for path, leaf in arrays]
+    seed = schema_seed(tuple(each))
     return _row_digests([_as_bytes(leaf, rows) for _, leaf in arrays], rows, seed)
 
 
@@ -133,8 +137,16 @@ def _hash(pieces: Iterable[Any], seed: int) -> int:
 
 
 def _parts(leaves: Sequence[tuple[Path, Value]]) -> tuple[Schema, list[Any]]:
-    schema = tuple([(path, _type_name(leaf), np.shape(leaf)) for path, leaf in leaves])
+    schema = tuple([(path, *_form(leaf)) for path, leaf in leaves])
     return schema, [_leaf_bytes(leaf) for _, leaf in leaves]
+
+
+def _form(leaf: Value) -> tuple[str, tuple[int, ...]]:
+    if isinstance(leaf, str):
+        return "text", ()
+    if isinstance(leaf, bytes):
+        return "bytes", ()
+    return _type_name(leaf.dtype), leaf.shape
 
 
 def _digest(schema: Schema, pieces: Sequence[Any]) -> int:
@@ -147,20 +159,17 @@ def schema_seed(schema: Schema) -> int:
     return xxhash.xxh3_64_intdigest(msgspec.json.encode(schema))
 
 
-def _type_name(leaf: Value) -> str:
-    if isinstance(leaf, str):
-        return "text"
-    if isinstance(leaf, bytes):
-        return "bytes"
-    match leaf.dtype.kind:
+@functools.lru_cache(256)
+def _type_name(dtype: np.dtype[Any]) -> str:
+    match dtype.kind:
         case "U":
             return "text"
         case "S":
             return "bytes"
         case "V":
             # Types from other packages, such as bfloat16, share a code but not a name.
-            return leaf.dtype.name
-    return _little_endian(leaf.dtype.str)
+            return dtype.name
+    return _little_endian(dtype.str)
 
 
 def _little_endian(code: str) -> str:
@@ -168,11 +177,13 @@ def _little_endian(code: str) -> str:
 
 
 def _as_bytes(leaf: NDArray[Any], rows: int) -> NDArray[np.uint8]:
-    if not leaf.size:
-        return np.empty((rows, 0), np.uint8)
+    return _flat_bytes(leaf).reshape(rows, -1) if leaf.size else np.empty((rows, 0), np.uint8)
+
+
+def _flat_bytes(leaf: NDArray[Any]) -> NDArray[np.uint8]:
     if not leaf.dtype.isnative:
         leaf = leaf.astype(leaf.dtype.newbyteorder("<"))
-    return np.ascontiguousarray(leaf).reshape(rows, -1).view(np.uint8)
+    return np.ascontiguousarray(leaf).reshape(-1).view(np.uint8)
 
 
 def _leaf_bytes(leaf: Value) -> Any:
@@ -180,7 +191,7 @@ def _leaf_bytes(leaf: Value) -> Any:
         return _prefixed(leaf)
     if leaf.dtype.kind in "US":
         return b"".join(map(_prefixed, leaf.ravel().tolist()))
-    return _as_bytes(np.atleast_1d(leaf), 1)
+    return _flat_bytes(leaf)
 
 
 def _prefixed(text: str | bytes) -> bytes:
@@ -189,13 +200,13 @@ def _prefixed(text: str | bytes) -> bytes:
     return len(data).to_bytes(8, "little") + data
 
 
-def _leaves(tree: object, path: Path) -> Iterator[tuple[Path, Value]]:
+def _collect_leaves(tree: object, path: Path, found: list[tuple[Path, Value]]) -> None:
     children = _children(tree, path)
     if children is None:
-        yield path, _as_leaf(tree)
+        found.append((path, _as_leaf(tree)))
         return
     for child_path, child in children:
-        yield from _leaves(child, child_path)
+        _collect_leaves(child, child_path, found)
 
 
 def _collect_columns(tree: object, path: Path, found: list[tuple[Path, Column]]) -> None:
@@ -233,7 +244,9 @@ def _children(tree: object, path: Path) -> list[tuple[Path, object]] | None:
         # Between the fields of an aligned array lie bytes that nobody sets.
         names = tree.dtype.names
         return None if names is None else [((*path, name), tree[name]) for name in names]
-    if isinstance(tree, Mapping):
+    if isinstance(tree, _PLAIN):
+        return None
+    if isinstance(tree, (dict, Mapping)):  # dict first: to ask whether it is a Mapping takes long
         return [((*path, str(key)), child) for key, child in tree.items()]
     if isinstance(tree, list | tuple):
         return [((*path, place), child) for place, child in enumerate(tree)]
