@@ -9,11 +9,11 @@ from typing import Any, Self
 
 from detloader.grain.iterators import grain
 from detloader.hdf5.arguments import Compatibility, Remainder, check_integer, take_extras
-from detloader.hdf5.delivery.stream import EpochIterator, Stream
 from detloader.hdf5.files.discovery import discover
 from detloader.hdf5.order.epochs import Epochs, Pass
 from detloader.hdf5.plan import Plan
 from detloader.hdf5.settings import Settings
+from detloader.hdf5.stream import EpochIterator, Stream
 from detloader.hdf5.summary import summarize
 
 __all__ = ["Dataloader"]
@@ -219,7 +219,7 @@ class Dataloader:
         For the elements of `for batch in loader` call `set_epoch(e)` before. `mp_prefetch` of
         what comes back reads in processes, with the same elements.
         """
-        return self.plan.stream(self.epochs.current)
+        return self._stream(self.epochs.current)
 
     def shuffle(self, seed: int | None = None) -> None:
         """Give `dataset`, and the next epoch, another order.
@@ -265,7 +265,7 @@ class Dataloader:
         return steps
 
     def _stream(self, pass_: Pass) -> Stream:
-        return self.plan.stream(pass_)
+        return Stream(self.plan, self.plan.maker(pass_))
 
 
 _NO_SETTINGS = {"self", "file_paths", "revision", "kwargs"}

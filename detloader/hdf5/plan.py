@@ -18,7 +18,6 @@ from detloader.hdf5.delivery.batches import BatchMaker
 from detloader.hdf5.delivery.finishing import Finisher
 from detloader.hdf5.delivery.read_ahead import Batches
 from detloader.hdf5.delivery.state import State, fingerprint_of, name_of, read_state
-from detloader.hdf5.delivery.stream import Stream
 from detloader.hdf5.delivery.tensors import tensor_converter
 from detloader.hdf5.files.discovery import Discovered
 from detloader.hdf5.order.epochs import Pass
@@ -87,10 +86,6 @@ class Plan:
         """Return an epoch's elements for random access."""
         maker = self.maker(pass_)
         return Batches(maker).map(functools.partial(self.finisher.finish, maker))
-
-    def stream(self, pass_: Pass) -> Stream:
-        """Return an epoch's elements to iterate."""
-        return Stream(self, self.maker(pass_))
 
     def shape(self) -> tuple[int, ...]:
         """Return the shape of the first element's images, without reading any."""

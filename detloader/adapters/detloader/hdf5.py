@@ -19,10 +19,10 @@ from detloader.errors import UsageError
 from detloader.grain.elements import Witnessing
 from detloader.grain.iterators import PassingIterator
 from detloader.hdf5.delivery.finishing import Witness
-from detloader.hdf5.delivery.stream import Stream
 from detloader.hdf5.loader import Dataloader
 from detloader.hdf5.order.epochs import Pass, epoch_seed
 from detloader.hdf5.plan import Plan
+from detloader.hdf5.stream import Stream
 from detloader.manifest.rounding import EXACT, Digester
 from detloader.manifest.schema import Level
 from detloader.recorder import Recorder, Sealing

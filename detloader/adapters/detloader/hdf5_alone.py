@@ -10,9 +10,9 @@ from detloader.generators.listening import Draw, ListeningGenerator
 from detloader.grain.alone import Alone
 from detloader.grain.elements import Witnessing
 from detloader.hdf5.delivery.batches import BatchMaker
-from detloader.hdf5.delivery.stream import Stream
 from detloader.hdf5.loader import Dataloader
 from detloader.hdf5.order.draws import Purpose
+from detloader.hdf5.stream import Stream
 from detloader.manifest.rounding import EXACT, Digester
 from detloader.randomness import PositionGenerator
 

@@ -4,7 +4,7 @@ batches     elements of an epoch, by their number, in any thread or process
 readers     threads that make them ahead
 read_ahead  the same as a Grain dataset
 finishing   augmentation, tensors and names, in order and in one place; tensors: of which framework
-stream      an epoch to iterate; state: where an iteration stands
+state       where an iteration stands
 """
 
 from __future__ import annotations
