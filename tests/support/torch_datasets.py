@@ -24,10 +24,12 @@ __all__ = [
     "Dying",
     "Failing",
     "Fetching",
+    "Finished",
     "GlobalDraws",
     "Own",
     "RepeatedLoader",
     "Resumable",
+    "as_it_is",
     "distributed_sampler",
     "note_start",
     "pad_together",
@@ -170,6 +172,36 @@ class Fetching(Dataset[Any]):
 
     def __getitems__(self, indices: list[int]) -> list[tuple[Any, int]]:
         return list(zip(torch.rand(len(indices), 2), [self.note] * len(indices), strict=True))
+
+
+class Finished(Dataset[Any]):
+    """Puts the samples of a batch together itself, in one of several forms.
+
+    Attributes:
+        form: "pair", "list", "dict", "nested" or "array".
+    """
+
+    def __init__(self, size: int, form: str) -> None:
+        self.size = size
+        self.form = form
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, index: Any) -> Any:
+        numbers = torch.arange(self.size)[index]
+        x, y = torch.stack([numbers, numbers * 3], dim=-1), numbers % 4
+        named = {"x": x, "label": y}
+        forms = {"pair": (x, y), "list": [x, y], "dict": named, "nested": (named, y), "array": x}
+        return forms[self.form]
+
+    def __getitems__(self, indices: list[int]) -> Any:
+        return self[indices]
+
+
+def as_it_is(batch: Any) -> Any:
+    """Collate nothing: the data set has made the batch."""
+    return batch
 
 
 class Failing(Dataset[Any]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,6 +45,17 @@ class SampleReader:
         self._digester = digester
         self._stacked = stacked
 
+    def of_fetched(self, fetched: Any, rows: int) -> dict[str, Any]:
+        """Read what a data set gave for so many indices: samples, or a batch made of them.
+
+        Raises:
+            UsageError: what should be an ID is none.
+        """
+        # Torch itself stacks nothing but samples.
+        if not self._stacked and _is_batch(fetched, rows):
+            return self.of_batch(fetched)
+        return {**self.of_samples(fetched), "rows": len(fetched)}
+
     def of_samples(self, samples: Sequence[Any]) -> dict[str, Any]:
         """Read samples that are not yet put together.
 
@@ -62,22 +73,58 @@ class SampleReader:
         """Read what is left from the batch that Torch made of the samples."""
         if self._digester is None or not self._stacked:
             return {}
-        return _content_of_batch(batch, rows, self._digester)
+        parts = _content_of_batch(batch, self._digester)
+        return parts if parts.get("rows") == rows else {}
 
     def of_batch(self, batch: Any) -> dict[str, Any]:
-        """Read a batch that came as one.
+        """Read a batch that came as one: as `rows`, too, how many it has, where it shows them.
 
         Raises:
-            UsageError: what should be an ID is none.
+            UsageError: what should be an ID is none, or there are not as many as rows.
         """
         if (samples := samples_in(self._ids, batch)) is not None:
-            return self.of_samples(samples)
+            return {**self.of_samples(samples), "rows": len(samples)}
         digester = self._digester
-        parts = {} if digester is None else _content_of_batch(batch, None, digester)
-        if self._ids is not None:
-            found = as_arrays(find_id(self._ids, batch))
-            parts["ids"] = _as_ids(found.tolist() if isinstance(found, np.ndarray) else found)
-        return parts
+        parts = {} if digester is None else _content_of_batch(batch, digester)
+        if self._ids is None:
+            return parts
+        found = as_arrays(find_id(self._ids, batch))
+        ids = _as_ids(found.tolist() if isinstance(found, np.ndarray) else found)
+        if len(ids) != parts.get("rows", len(ids)):
+            message = f"{len(ids)} ids for a batch of {parts['rows']} rows"
+            raise UsageError(message)
+        return {**parts, "ids": ids, "rows": len(ids)}
+
+
+def _is_batch(fetched: Any, rows: int) -> bool:
+    """Tell whether a data set itself put the samples of so many indices together.
+
+    Two arrays may be two samples as well as a batch of two. A list is the former, as Torch
+    expects it, and a tuple the latter.
+    """
+    if isinstance(fetched, list):
+        return len(fetched) != rows and _shows_rows(fetched, rows)
+    if isinstance(fetched, tuple):
+        return len(fetched) != rows or _shows_rows(fetched, rows)
+    return isinstance(fetched, Mapping) or _length(fetched) != rows
+
+
+def _shows_rows(tree: Any, rows: int) -> bool:
+    parts = tree.values() if isinstance(tree, Mapping) else tree
+    return bool(parts) and all(_is_column(part, rows) for part in parts)
+
+
+def _is_column(part: Any, rows: int) -> bool:
+    if isinstance(part, Mapping | tuple):
+        return _shows_rows(part, rows)
+    return _length(part) == rows or (isinstance(part, list) and _shows_rows(part, rows))
+
+
+def _length(value: Any) -> int | None:
+    try:
+        return len(value)
+    except TypeError:
+        return None
 
 
 def _content_of_samples(samples: Sequence[Any], digester: Digester) -> dict[str, Any]:
@@ -90,15 +137,14 @@ def _content_of_samples(samples: Sequence[Any], digester: Digester) -> dict[str,
     return {"content": digests.tobytes(), "labels": None if None in labels else labels}
 
 
-def _content_of_batch(batch: Any, rows: int | None, digester: Digester) -> dict[str, Any]:
+def _content_of_batch(batch: Any, digester: Digester) -> dict[str, Any]:
     try:
         arrays = as_arrays(batch)
         digests = digester.batch(arrays)
     except UndigestibleError:
         return {}
-    if rows is not None and len(digests) != rows:
-        return {}
-    return {"content": digests.tobytes(), "labels": labels_of(arrays, len(digests))}
+    rows = len(digests)
+    return {"rows": rows, "content": digests.tobytes(), "labels": labels_of(arrays, rows)}
 
 
 def as_indices(indices: Sequence[Any]) -> Ids:

@@ -16,8 +16,6 @@ from detloader.generators.witness import DrawWitness
 
 __all__ = ["Watch"]
 
-_DIGEST_BYTES = 8
-
 
 class Watch:
     """What was seen of the batch that is being made.
@@ -97,6 +95,8 @@ class Watch:
 
     def _read(self, samples: Any) -> dict[str, Any]:
         if self._collated:
+            if self._indexed:
+                return self._reader.of_fetched(samples, len(self._indices))
             return self._reader.of_samples(samples)
         if self._indexed and _is_list(self._indices[0]):
             self._indices = list(self._indices[0])
@@ -106,7 +106,7 @@ class Watch:
         return self._reader.of_samples([samples])
 
     def _complete(self, parts: dict[str, Any], batch: Any) -> Witness:
-        rows = self._count_rows(parts)
+        rows = self._count_rows(parts.get("rows"))
         parts |= self._reader.of_stacked(batch, rows)
         if self._indexed:
             parts["indices"] = as_indices(self._indices)
@@ -117,19 +117,20 @@ class Watch:
             parts["draws"] = draws.tobytes() if draws.any() else b""
         if (worker := get_worker_info()) is not None:
             parts |= {"worker": worker.id, "worker_seed": worker.seed}
-        return Witness(rows=rows, **parts)
+        return Witness(**{**parts, "rows": rows})
 
-    def _count_rows(self, parts: dict[str, Any]) -> int:
+    def _count_rows(self, shown: int | None) -> int:
         if self._indexed:
-            return len(self._indices)
+            asked = len(self._indices)
+            if shown not in {None, asked}:
+                raise UsageError(f"the data set gave {shown} records for {asked} indices")
+            return asked
         if self._collated or not self._batched:
             return self.count
-        if "ids" in parts:
-            return len(parts["ids"])
-        if "content" in parts:
-            return len(parts["content"]) // _DIGEST_BYTES
-        message = "nobody can tell how many records a batch has: give ids"
-        raise UsageError(message)
+        if shown is None:
+            message = "nobody can tell how many records a batch has: give ids"
+            raise UsageError(message)
+        return shown
 
     def _try(self, read: Callable[..., Any], *arguments: Any) -> Any:
         try:

@@ -27,8 +27,10 @@ from tests.support.torch_datasets import (
     Augmented,
     Counting,
     Fetching,
+    Finished,
     GlobalDraws,
     Own,
+    as_it_is,
     distributed_sampler,
     note_start,
     pad_together,
@@ -197,6 +199,15 @@ def test_batches_from_a_spawned_worker_are_the_same() -> None:
             worker_init_fn=note_start,
         )
     )
+
+
+@pytest.mark.parametrize("form", ["pair", "dict", "array"])
+def test_batches_that_the_data_set_makes_are_the_same(form: str) -> None:
+    def build() -> Any:
+        data = Finished(SIZE, form)
+        return torch_loader(data, batch_size=3, shuffle=True, collate_fn=as_it_is)
+
+    assert_passive(build)
 
 
 def test_batches_out_of_order_are_all_there(tmp_path: Any) -> None:

@@ -1,0 +1,149 @@
+"""Data sets that put the samples of a batch together themselves, as Keras makes them of arrays."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import Dataset, IterableDataset
+
+from detloader import open_run, record
+from detloader.errors import RunError
+from tests.support.loaders import rows_of
+from tests.support.torch_datasets import Finished, as_it_is, torch_loader
+
+COLUMNS = ("record", "batch", "content", "label", "draws")
+FORMS = ("pair", "list", "dict", "nested", "array")
+
+
+class OneByOne(Dataset[Any]):
+    """The same samples, without the way to read many at once."""
+
+    def __init__(self, finished: Finished) -> None:
+        self.finished = finished
+
+    def __len__(self) -> int:
+        return len(self.finished)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.finished[index]
+
+
+def rows(loader: Any, run: Path, **how: Any) -> list[Any]:
+    with record(loader, run, **how) as twin:
+        list(twin)
+    stream = open_run(run).streams["main"]
+    assert stream.complete
+    return rows_of(run, *(name for name in COLUMNS if name in stream.columns))
+
+
+@pytest.mark.parametrize(("batch_size", "workers"), [(1, 0), (3, 0), (7, 2)])
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_of_a_finished_batch_are_those_of_its_samples(
+    form: str, batch_size: int, workers: int, tmp_path: Path
+) -> None:
+    data = Finished(11, form)
+    options = {"batch_size": batch_size, "sampler": [4, 0, 9, 4, 10, 2, 7]}
+
+    whole = torch_loader(data, collate_fn=as_it_is, num_workers=workers, **options)
+    found = rows(whole, tmp_path / "whole")
+
+    assert found == rows(torch_loader(OneByOne(data), **options), tmp_path / "samples")
+
+
+def test_lists_with_a_sample_for_each_index_are_no_finished_batches(tmp_path: Path) -> None:
+    class Pairs(OneByOne):
+        def __getitems__(self, indices: list[int]) -> list[Any]:
+            return [self[index] for index in indices]
+
+    data = Finished(9, "pair")
+    found = rows(torch_loader(Pairs(data), batch_size=2, collate_fn=as_it_is), tmp_path / "list")
+
+    assert found == rows(torch_loader(OneByOne(data), batch_size=2), tmp_path / "samples")
+
+
+def test_ids_are_found_in_the_finished_batch(tmp_path: Path) -> None:
+    for name, ids in {"key": "label", "function": lambda batch: batch["label"]}.items():
+        loader = torch_loader(Finished(6, "dict"), batch_size=4, collate_fn=as_it_is)
+        found = rows(loader, tmp_path / name, ids=ids)
+        assert [row[0] for row in found] == [0, 1, 2, 3, 0, 1]
+
+
+def test_the_content_of_what_has_no_rows_is_unknown_and_its_records_are_known(
+    tmp_path: Path,
+) -> None:
+    class Scaled(Finished):
+        def __getitems__(self, indices: list[int]) -> Any:
+            return {**super().__getitems__(indices), "scale": 0.5}
+
+    loader = torch_loader(Scaled(5, "dict"), batch_size=2, collate_fn=as_it_is)
+    found = rows(loader, tmp_path / "run")
+
+    assert [row[:3] for row in found] == [(place, place // 2, None) for place in range(5)]
+
+
+class Skipping(Finished):
+    """Leaves out what it cannot read."""
+
+    def __getitems__(self, indices: list[int]) -> Any:
+        kept = [index for index in indices if index != 4]
+        if self.form == "list":
+            return [self[index] for index in kept]
+        return super().__getitems__(kept)
+
+
+@pytest.mark.parametrize("form", ["list", "pair", "dict", "array"])
+def test_records_that_a_data_set_left_out_are_not_said_to_have_come(
+    form: str, tmp_path: Path
+) -> None:
+    loader = torch_loader(Skipping(9, form), batch_size=3, collate_fn=as_it_is)
+
+    with (
+        pytest.raises(RunError, match="gave 2 records for 3 indices"),
+        record(loader, tmp_path / "run", on_loss="raise") as twin,
+    ):
+        list(twin)
+
+    assert rows_of(tmp_path / "run", "record") == [0, 1, 2]
+
+
+def test_strong_digests_count_as_many_rows(tmp_path: Path) -> None:
+    class Batches(IterableDataset[Any]):
+        def __iter__(self) -> Any:
+            return iter([torch.zeros(3, 2), torch.ones(1, 2)])
+
+    loader = torch_loader(Batches(), batch_size=None)
+    rows(loader, tmp_path / "run", batched=True, digest="sha256")
+
+    assert rows_of(tmp_path / "run", "batch") == [0, 0, 0, 1]
+
+
+PROGRAM = """
+import sys
+import numpy as np
+from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
+from detloader import record
+x = np.arange(140, dtype=np.float32).reshape(70, 2)
+adapter = ArrayDataAdapter(x, np.arange(70) % 3, batch_size=32, shuffle=True)
+with record(adapter.get_torch_dataloader(), sys.argv[1]) as twin:
+    print([batch[0].tolist() for batch in twin])
+"""
+
+
+def test_arrays_that_keras_gives_to_torch_have_all_their_rows(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "run")]
+    environment = os.environ | {"KERAS_BACKEND": "torch"}
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    delivered = np.concatenate([np.array(batch) for batch in json.loads(said.stdout)])
+
+    found = rows_of(tmp_path / "run", "record", "batch", "label")
+
+    places = (delivered[:, 0] / 2).astype(int).tolist()
+    assert found == [(place, row // 32, place % 3) for row, place in enumerate(places)]
