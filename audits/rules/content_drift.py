@@ -43,7 +43,8 @@ fixed, or, where `raw` was not recorded either, where both runs declare one seed
 one row in four changed, unless these are all rows of some epochs.
 Where an entry of `config` differs, which may ask for other content, it cannot tell.
 Where records merely have each other's bytes, the source is enumerated otherwise, which
-is not this rule.
+is not this rule. Where all that several ranks deliver in an epoch has other content on each,
+these may be other records of the same IDs: it cannot tell.
 
 ## Seen in
 
@@ -68,6 +69,7 @@ from detloader.audits.integers import (
     tally,
 )
 from detloader.audits.measures.conditions import require_equal_arguments
+from detloader.audits.measures.local_ids import SHARED_IDS, are_local
 from detloader.audits.measures.shown import SHOWN, listed, show_records
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
@@ -113,6 +115,8 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
         if not other.any():
             continue
         changed = distinct(view.record.values[other])
+        if view.ranks > 1 and are_local(view, changed):
+            raise CannotTell(SHARED_IDS)
         if column == "content" and not _is_fixed_within(view, changed):
             if faults:
                 break

@@ -46,7 +46,9 @@ declared (`sampling-distribution`), and where `config.replication` or
 parts of a shuffled run are free of repeats and chance cannot have left them so; else,
 and where one of several whole shards may have been drawn, it cannot tell. Nor can it where
 ranks of a shuffled run deliver one part each of more parts than there are ranks: what lies
-between the steps of a stride, a shuffle hides (`coverage-hole` counts it).
+between the steps of a stride, a shuffle hides (`coverage-hole` counts it). Nor where all that
+several ranks deliver has other content on each of them, under equal draws: each rank then counts
+a part of its own from 0, and `ids` that mean the same on every rank have to be recorded.
 
 ## Seen in
 
@@ -64,6 +66,7 @@ from detloader.audits.integers import are_distinct, distinct, lacking
 from detloader.audits.measures.dealing import find_breaches
 from detloader.audits.measures.explained import explain_missing
 from detloader.audits.measures.filling import without_filling
+from detloader.audits.measures.local_ids import SHARED_IDS, are_local
 from detloader.audits.measures.shortness import parts_of_deal
 from detloader.audits.measures.shown import SHOWN, show_records
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
@@ -138,6 +141,10 @@ def _judge(view: StreamView, by: str, rank: int | None, records: int, known: Kno
     breaches = find_breaches(view, by, records)
     if not breaches:
         return []
+    if by == "rank" and are_local(
+        view, functools.reduce(np.union1d, [b.records for b in breaches])
+    ):
+        raise CannotTell(SHARED_IDS)
     _explain_missing(view, breaches, known)
     return [_fault(view, by, rank, breaches)]
 

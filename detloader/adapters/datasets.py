@@ -1,7 +1,9 @@
 """Records datasets of Hugging Face: those with rows to index, and those that stream.
 
 A row's ID is its place in the table behind the dataset, whatever was shuffled or selected
-since. Streams do not tell which record they read: there the ID is a column, or the content.
+since. Of a contiguous selection (`select(range(…))`, `shard`, `skip`), which has a table of its
+own, that is the one that was cut, as far as it tells where. Streams do not tell which record
+they read: there the ID is a column, or the content.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
+from detloader.adapters.cut_tables import first_place
 from detloader.adapters.elements import Delivered, ElementReader
 from detloader.adapters.ids import id_array
 from detloader.adapters.request import IdSource, Request
@@ -47,8 +50,10 @@ def _about(loader: Any) -> dict[str, object]:
     known = {name: value for name, value in config.items() if value not in {None, "None"}}
     about: dict[str, object] = {"loader": f"datasets.{_kind(loader)}", "config": known}
     if isinstance(loader, datasets.Dataset):
-        about["source_size"] = len(loader.data)
-        if len(loader) < len(loader.data):
+        is_part = first_place(loader.data) > 0
+        if not is_part:
+            about["source_size"] = len(loader.data)
+        if is_part or len(loader) < len(loader.data):
             # As `select`, `filter` and splits make it: what they left out is meant.
             about |= {"num_samples": len(loader), "config": known | {"filter": "select"}}
     elif _is_shuffled(loader):
@@ -76,7 +81,8 @@ def _places(dataset: datasets.Dataset, ids: IdSource | None) -> list[RecordId] |
     mapping: Any = dataset._indices  # noqa: SLF001  # no other way tells where rows come from
     places = range(len(dataset)) if mapping is None else mapping.column(0).to_pylist()
     if ids is None:
-        return list(places)
+        first = first_place(dataset.data)
+        return [first + place for place in places]
     found: Any = id_array(ids, len(dataset.data)).take(pa.array(places)).to_pylist()
     return list(found)
 

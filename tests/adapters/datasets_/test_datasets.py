@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import datasets
 import pytest
+from datasets.distributed import split_dataset_by_node
 
 from detloader import audit, check, open_run, record
 from detloader.errors import UsageError
@@ -39,6 +41,76 @@ def test_a_row_is_known_by_its_place_in_the_table_behind(tmp_path: Path) -> None
 
     assert column(tmp_path / "run", "record") == [int(row["name"][1:]) for row in bare]
     assert open_run(tmp_path / "run").streams["main"].declared.source_size == 10
+
+
+def read_from_a_file(folder: Path) -> datasets.Dataset:
+    table(2500).save_to_disk(folder / "saved")
+    loaded = datasets.load_from_disk(folder / "saved")
+    assert isinstance(loaded, datasets.Dataset)
+    return loaded
+
+
+CUTS: dict[str, Callable[[datasets.Dataset], datasets.Dataset]] = {
+    "selected": lambda whole: whole.select(range(3, 9)),
+    "the first": lambda whole: whole.take(4),
+    "skipped": lambda whole: whole.skip(4),
+    "cut twice": lambda whole: whole.select(range(3, 9)).select(range(2, 5)),
+    "cut and shuffled": lambda whole: whole.select(range(3, 9)).shuffle(seed=1),
+    "cut after shuffling": lambda whole: whole.shuffle(seed=1).select(range(3, 9)),
+    "a shard": lambda whole: whole.shard(3, 1, contiguous=True),
+    "a shard of every third": lambda whole: whole.shard(3, 1, contiguous=False),
+    "renamed": lambda whole: whole.skip(4).rename_column("x", "z"),
+    "widened": lambda whole: whole.skip(4).add_column("y", list(range(len(whole) - 4))),
+}
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_a_row_of_a_cut_table_is_known_by_its_place_before_the_cut(
+    cut: str, in_memory: bool, tmp_path: Path
+) -> None:
+    whole = table(25) if in_memory else read_from_a_file(tmp_path)
+    part = CUTS[cut](whole)
+    names = [row["name"] for row in part]
+    with record(part, tmp_path / "run") as dataset:
+        list(dataset)
+
+    assert column(tmp_path / "run", "record") == [int(name[1:]) for name in names]
+
+
+def test_names_are_given_for_the_rows_that_were_cut_out(tmp_path: Path) -> None:
+    with record(table().skip(7).shuffle(seed=1), tmp_path / "run", ids=["a", "b", "c"]) as dataset:
+        names = [row["name"] for row in dataset]
+
+    found = dict(zip(names, column(tmp_path / "run", "record"), strict=True))
+    assert found == {"n7": "a", "n8": "b", "n9": "c"}
+
+
+PARTS: dict[str, Callable[[Any], Any]] = {
+    "cut": lambda part: part,
+    "made anew": lambda part: part.map(lambda row: {"y": len(row["name"])}),
+    "joined": lambda part: datasets.concatenate_datasets([part, part.select([])]),
+}
+
+
+@pytest.mark.parametrize("form", PARTS)
+def test_ranks_that_each_have_a_part_of_the_rows_share_them_out(form: str, tmp_path: Path) -> None:
+    for rank in range(2):
+        part = PARTS[form](split_dataset_by_node(table(100), rank, 2))
+        with record(part, tmp_path / "run", rank=rank) as dataset:
+            for _ in range(2):
+                list(dataset)
+
+    assert check(tmp_path / "run").verdict is Verdict.CLEAN
+
+
+def test_ranks_that_each_have_all_rows_replicate_them(tmp_path: Path) -> None:
+    for rank in range(2):
+        with record(table(100).shuffle(seed=rank), tmp_path / "run", rank=rank) as dataset:
+            list(dataset)
+    found = check(tmp_path / "run").findings
+
+    assert [finding.rule for finding in found] == ["partition-broken"]
 
 
 def test_batches_are_batches(tmp_path: Path) -> None:

@@ -326,3 +326,30 @@ def test_how_many_records_there_are_is_told_by_all_ranks(tmp_path: Path) -> None
     }
 
     assert loud_rules(judge(tmp_path, rows, shuffle=True, workers=2, num_epochs=1)) == []
+
+
+CONTENTS: dict[str, tuple[bool, list[list[int]], dict[str, Any]]] = {
+    # Whether it is a fault, and the content of each rank's records in each of two epochs.
+    "parts that each count from 0": (False, [[10, 20], [10, 20]], {}),
+    "one source": (True, [[10, 10], [10, 10]], {}),
+    "draws that nobody sees": (True, [[10, 20], [30, 40]], {}),
+    "parts, drawn from alike": (False, [[10, 20], [30, 40]], {"draws": [[1, 1], [2, 2]]}),
+    "one source, drawn from otherwise": (True, [[10, 20], [30, 40]], {"draws": [[1, 2], [3, 4]]}),
+}
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_ranks_that_each_count_a_part_of_their_own_are_no_replicas(
+    name: str, tmp_path: Path
+) -> None:
+    is_fault, contents, seen = CONTENTS[name]
+    rows = dealt("rank", *[[[*range(9)]] * 2] * 2)
+    digests = {"content": contents, **seen}
+    for column, epochs in digests.items():
+        rows[column] = [1000 * base + n for epoch in epochs for base in epoch for n in range(9)]
+    result = judge(tmp_path, rows, shuffle=False)
+
+    assert bool(findings_of(result, RULE)) is is_fault
+    if not is_fault:
+        assert loud_rules(result) == []
+        assert lacking(result, RULE) == ["record IDs that mean the same on every rank"]
