@@ -96,7 +96,7 @@ def record(
             loader without batches, records by their place in the epoch.
         then: "order", to record epochs after the first one without draws and content.
         declared: what the run is meant to be, such as `{"weights": [1, 1, 2]}`; it stands
-            above what the loader says of itself.
+            above what the loader says of itself, `config` entry by entry.
         parent: the run that this one continues, sealed or cut off, which this one will name.
         recipe: how the loader was made, where a factory made it.
         on_loss: "raise" to have a `RunError` in the loop, and from `close()`, where a row could

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from detloader.adapters.declaring import overlaid
 from detloader.adapters.telling import TellingDigester
 from detloader.adapters.weights import with_weights
 from detloader.errors import UsageError
@@ -76,7 +77,7 @@ class Request:
             UsageError: a declared field is unknown or of the wrong type.
         """
         try:
-            declared = msgspec.convert(with_weights({**observed, **self.declared}), Declared)
+            declared = msgspec.convert(with_weights(overlaid(observed, self.declared)), Declared)
         except msgspec.ValidationError as error:
             message = f"declared: {error}; known fields are {', '.join(Declared.__struct_fields__)}"
             raise UsageError(message) from error

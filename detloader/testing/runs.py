@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from detloader.adapters.declaring import overlaid
 from detloader.errors import LoaderError, UsageError
 from detloader.manifest.reader import Run, open_run
 from detloader.recording import record
@@ -53,7 +54,7 @@ def record_loader(
     """
     said: dict[str, Any] = {**options}
     elements: int | None = said.pop("elements", None)
-    said["declared"] = {**(declared or {}), **said.get("declared", {})}
+    said["declared"] = overlaid(declared or {}, said.get("declared", {}))
     with record(loader, run, **said) as twin:
         if consume is None:
             exhaust(iter(twin), elements, name)

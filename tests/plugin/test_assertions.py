@@ -119,6 +119,19 @@ def test_axes_that_no_field_has_are_declared_so_that_none_of_several_is_blamed_a
     assert "all else equal" not in str(failure.value)
 
 
+def test_what_is_varied_stays_declared_beside_a_configuration_of_the_test(
+    assertions: Assertions,
+) -> None:
+    over = {"workers": [0, 2], "prefetch": [1, 4]}
+    mine = {"config": {"mine": 1}}
+    with pytest.raises(AssertionError) as failure:
+        assertions.assert_invariant(loaders.split, over=over, ids=int, declared=mine)
+    run = str(failure.value).split()[-1]
+
+    declared = open_run(run).streams["main"].declared
+    assert declared.config == {"mine": 1, "over": {"prefetch": 4}}
+
+
 @pytest.mark.parametrize("search", [False, True])
 @pytest.mark.parametrize("otherwise", [[1], [1, 2, 3, 4], [1, 5], [1, 5, 6]])
 def test_a_loader_that_does_not_repeat_itself_is_told_so_and_no_axis_is_blamed(

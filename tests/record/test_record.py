@@ -16,6 +16,7 @@ from detloader.errors import RunError, RunExistsError, UsageError
 from detloader.manifest.schema import Recipe
 from detloader.manifest.verify import verify_run
 from tests.support.loaders import Loader, rows_of
+from tests.support.torch_datasets import torch_loader
 
 
 def test_each_iteration_is_the_next_epoch(tmp_path: Path) -> None:
@@ -185,6 +186,18 @@ def test_what_the_user_declares_stands_above_what_is_observed(tmp_path: Path) ->
     stream = open_run(tmp_path / "run").streams["main"]
     assert (stream.declared.loader, stream.declared.weights) == ("mine", [1.0, 2.0])
     assert stream.recipe == recipe
+
+
+def test_the_users_configuration_stands_above_the_loaders_entry_by_entry(tmp_path: Path) -> None:
+    loader = torch_loader(range(4), sampler=[2, 0])
+    config = {"collate": "mine", "scale": 2, "inert": ["scale"]}
+    record(loader, tmp_path / "run", declared={"config": config}).close()
+
+    found = open_run(tmp_path / "run").streams["main"].declared.config
+    assert isinstance(found, dict)
+    assert found["sampler"] == found["filter"] == "list"
+    assert (found["collate"], found["scale"]) == ("mine", 2)
+    assert found["inert"] == ["independent_draws", "scale"]
 
 
 @pytest.mark.parametrize(
