@@ -11,6 +11,7 @@ from detloader.audits.confirm import show
 from detloader.audits.integers import distinct, lacking
 from detloader.audits.measures.deliverers import deliverers_of
 from detloader.audits.measures.explained import explain_missing
+from detloader.audits.measures.shards import has_shards
 from detloader.audits.measures.statistics import chance_of_no_repeat, is_impossible
 from detloader.audits.rule import CannotTell, Fault
 from detloader.findings import Severity
@@ -59,7 +60,7 @@ def _check_that_records_repeat(view: StreamView) -> Fault | None:
     sequences = _sequences(view, view.rank)
     if any(len(distinct(sequence)) < len(sequence) for sequence in sequences):
         return None
-    if view.has("shard"):
+    if view.has("shard") and (has_shards(view) or not _is_whole_source(view)):
         raise CannotTell("whether records or whole shards are drawn")
     size = int(view.declared("source_size") or len(distinct(view.record.values)))
     fresh = {sequence.tobytes(): len(sequence) for sequence in sequences}
@@ -79,6 +80,12 @@ def _check_that_records_repeat(view: StreamView) -> Fault | None:
         },
         confirm=show(view.path),
     )
+
+
+def _is_whole_source(view: StreamView) -> bool:
+    """Tell whether all that the source is declared to have came: one shard may be one of many."""
+    size = view.declared("source_size")
+    return size is not None and len(distinct(view.record.values)) >= size
 
 
 def _check_that_none_repeats(view: StreamView) -> Fault | None:

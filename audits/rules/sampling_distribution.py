@@ -78,6 +78,7 @@ from detloader.audits.measures.schedules import (
     repetition,
     schedules_of,
 )
+from detloader.audits.measures.shards import has_shards
 from detloader.audits.measures.shares import (
     chance_of_counts,
     chance_of_groups,
@@ -229,7 +230,8 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
         raise CannotTell("records that come five times an epoch in both runs")
     if any(run.config("repeats") is not None for run in (a, b)):
         raise CannotTell("two runs whose records are not repeated on purpose")
-    by = "shard" if a.has("shard") and b.has("shard") else "record"
+    tell_shards = a.has("shard") and b.has("shard") and (has_shards(a) or has_shards(b))
+    by = "shard" if tell_shards else "record"
     schedules = schedules_of(a, b, by, known)
     log_chance = chance_of_homogeneity(schedules)
     _, ratio = furthest_off(schedules.draws)

@@ -144,6 +144,19 @@ def test_weights_that_have_no_effect_are_another_fault(tmp_path: Path) -> None:
     assert [loud_rules(result) for result in (uniform, once, zero)] == [["ignored-weights"]] * 3
 
 
+def test_one_shard_for_all_rows_does_not_hide_a_permutation(tmp_path: Path) -> None:
+    records = random.Random(3).sample(range(60), 60)
+    rows: dict[str, list[Any]] = {"record": records, "shard": ["only.tar"] * 60}
+    runs = [
+        write_run(tmp_path / str(size), rows, {"replacement": True, "source_size": size})
+        for size in (60, 120)
+    ]
+    whole, drawn = map(check, runs)
+
+    assert evidence_of(findings_of(whole, RULE)[0])["kind"] == "without replacement"
+    assert lacking(drawn, RULE) == ["whether records or whole shards are drawn"]
+
+
 @pytest.mark.parametrize("weights", [None, [2.0] * 60])
 def test_a_permutation_where_draws_are_declared(weights: Any, tmp_path: Path) -> None:
     declared = {"replacement": True, "source_size": 60} | ({"weights": weights} if weights else {})
@@ -202,17 +215,23 @@ def schedule(samples: list[int], parts: int, rounds: int) -> dict[str, list[Any]
     return {"record": [name for _, name in delivered], "shard": [shard for shard, _ in delivered]}
 
 
+@pytest.mark.parametrize("shards", ["many", "one"])
 @pytest.mark.parametrize("parts", [2, 3])
-def test_parts_that_repeat_for_themselves(parts: int, tmp_path: Path) -> None:
+def test_parts_that_repeat_for_themselves(parts: int, shards: str, tmp_path: Path) -> None:
     samples = [1] * 6 + [9] * 6
     declared = {"purpose": "train", "shuffle": False, "source_size": sum(samples), "workers": parts}
-    a = write_run(tmp_path / "a", schedule(samples, 1, 1200), declared)
-    b = write_run(tmp_path / "b", schedule(samples, parts, 1200 // parts), declared)
-    (finding,) = findings_of(audit(a, b), RULE)
+    runs = []
+    for name, count in (("a", 1), ("b", parts)):
+        rows = schedule(samples, count, 1200 // count)
+        told = rows if shards == "many" else {**rows, "shard": ["only.tar"] * len(rows["record"])}
+        runs.append(write_run(tmp_path / name, told, declared))
+    (finding,) = findings_of(audit(*runs), RULE)
     evidence = evidence_of(finding)
 
     assert (finding.severity, finding.run) == (Severity.FAIL, "b")
-    assert evidence["by"] == "shard"
+    assert evidence["by"] == ("shard" if shards == "many" else "record")
+    if shards == "one":
+        return
     assert evidence["partitions"][0] == parts
     assert [part["realised"] for part in evidence["parts"]] == pytest.approx([1 / parts] * parts)
 
