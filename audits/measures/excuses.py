@@ -131,7 +131,8 @@ def _most_delivered(view: StreamView) -> int:
 
 def _log_chance_of_loss(view: StreamView, hole: Hole) -> float:
     """Give the logarithm of the chance that epochs lose these records among others, each anew."""
-    lost = hole.size - _most_delivered(view)
+    # Where a record came in another's place, fewer are lost than there are places in the hole.
+    lost = max(hole.size - _most_delivered(view), hole.count)
     in_one = log_choose(hole.size - hole.count, lost - hole.count) - log_choose(hole.size, lost)
     return log_choose(hole.size, hole.count) + full_epochs(view) * in_one
 

@@ -49,6 +49,9 @@ class Source:
         return view.identify(codes)
 
 
+SUBSTITUTES = 0.05
+"""Share of rows up to which a record that stands at another's place may have come instead."""
+
 _LARGEST = 2**27
 """Records that arrays of them can be made of; a declaration costs its writer nothing."""
 
@@ -108,6 +111,9 @@ def _by_index(view: StreamView, size: int) -> Source:
     positions = index.values.astype(np.int64)
     codes = np.full(size, -1, np.int64)
     codes[positions] = view.record.values
+    others = np.count_nonzero(codes[positions] != view.record.values)
+    if others > SUBSTITUTES * view.rows:  # of the parts of a mixture, say, or of shards
+        raise CannotTell("an index that is the place in one source")
     return Source(size, positions, codes)
 
 

@@ -43,7 +43,8 @@ are named. A filter that is meant is declared as `config.filter`.
 Needs `asked`, or a complete run with `source_size` or a baseline. Silent about what
 a declared `drop_remainder` can lose in each epoch, unless the same records are lost in
 so many shuffled epochs that chance is excluded; about runs that draw with replacement,
-where chance may leave a record out; about declared filters; and about a last epoch
+where chance may leave a record out; where a filter is declared, for its name does not say
+which records pass, nor that these are the same in each epoch; and about a last epoch
 that is cut short. One epoch alone may have been stopped early: it is silent about the
 beginning of the source or of the baseline, and cannot tell of a shuffled one. Nor can
 it tell where epochs differ in length, where each leaves out others and `num_samples` is

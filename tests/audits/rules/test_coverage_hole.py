@@ -586,3 +586,12 @@ def test_epochs_that_grow_may_not_have_come_to_their_end(tmp_path: Path) -> None
 
     assert findings_of(result, RULE) == []
     assert lacking(result, RULE) == ["epochs of like length"]
+
+
+def test_a_place_at_which_another_record_stands_too_is_no_more_than_itself(tmp_path: Path) -> None:
+    rows: dict[str, list[Any]] = epochs_of(*(without(100, seed=seed) for seed in range(4)))
+    rows["index"] = [8 if record == 7 else record for record in rows["record"]]
+    rows["record"] = [f"r{record}" for record in rows["record"]]
+    result = judge(tmp_path, rows, shuffle=True, source_size=100)
+
+    assert [evidence_of(finding)["dropped"] for finding in findings_of(result, RULE)] == [[7]]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from detloader.audits import audit, check
 from detloader.findings import Severity
 from detloader.order.interleave import OlderInterleave, older_random_id_generator
-from tests.support.results import evidence_of, findings_of, loud_rules
+from tests.support.results import evidence_of, findings_of, lacking, loud_rules
 from tests.support.runs import write_run
 
 if TYPE_CHECKING:
@@ -407,3 +407,34 @@ def test_whole_parts_in_turn_are_named_with_nothing_declared(
     other = write_run(tmp_path / "other", {"record": in_turn}, told | {"workers": workers})
     result = audit(write_run(tmp_path / "none", {"record": ids}, told), other)
     assert loud_rules(result)[0] in {RULE, "topology-dependence"}
+
+
+def mixed(sizes: dict[str, int], how: str) -> dict[str, list[Any]]:
+    """Deliver several sources together, with the place in its own source of each record."""
+    rows: dict[str, list[Any]] = {"epoch": [], "mixture": [], "index": [], "record": []}
+    for epoch in range(4):
+        chosen = [(name, place) for name, size in sizes.items() for place in range(size)]
+        if how == "in order":
+            chosen.sort(key=lambda one: one[1])
+        elif how == "drawn":
+            chosen = random.Random(epoch).choices(chosen, k=len(chosen))
+        else:
+            random.Random(epoch).shuffle(chosen)
+        for name, place in chosen:
+            for column, value in zip(rows, (epoch, name, place, f"{name}{place}"), strict=True):
+                rows[column].append(value)
+    return rows
+
+
+@pytest.mark.parametrize("how", ["in order", "shuffled", "drawn"])
+@pytest.mark.parametrize("sizes", [{"a": 40, "b": 120}, {"a": 60, "b": 90}])
+@pytest.mark.parametrize("workers", [None, 4])
+def test_an_index_of_each_part_of_a_mixture_is_no_place_in_the_whole(
+    sizes: dict[str, int], how: str, workers: int | None, tmp_path: Path
+) -> None:
+    declared = {"source_size": sum(sizes.values()), "shuffle": how != "in order"}
+    more = {} if workers is None else {"workers": workers, "batch_size": 8}
+    result = check(write_run(tmp_path / "run", mixed(sizes, how), declared | more))
+
+    assert loud_rules(result) == []
+    assert lacking(result, RULE) == ["an index that is the place in one source"]
