@@ -37,7 +37,7 @@ def _without_beginning(whole: StreamView, resumed: StreamView) -> StreamView | N
     kept: list[Integers] = []
     for rank, rows in others.items():
         one, other = whole.take(parts[rank]), resumed.take(rows)
-        position = resume_position(one, other, len(parts))
+        position = resume_position(one, other)
         if position is None or not 0 < position < one.rows:
             return None
         begun = other.record.values[:CERTAIN]

@@ -28,6 +28,7 @@ __all__ = [
     "effective_seed",
     "environment_variable",
     "equal_conditions",
+    "is_part_alone",
     "is_resumed",
     "is_unexplained",
     "require_equal_arguments",
@@ -168,11 +169,32 @@ def is_resumed(stream: Stream) -> bool:
     declared = stream.declared
     if declared.resume is not UNKNOWN or declared.parent is not UNKNOWN:
         return True
-    if "resumed" not in stream.columns or stream.level is Level.DIGEST:
-        return False
     # A loader that can be taken up again has the column whether or not it was.
-    values = stream.table(["resumed"])["resumed"].unique().to_pylist()
-    return any(value not in {None, False, "", "0", "false", "False"} for value in values)
+    return any(value not in _UNMARKED for value in set(_marks(stream)))
+
+
+_UNMARKED = frozenset({None, False, "", "0", "false", "False"})
+"""Values of the column `resumed` of rows from before a restart."""
+
+
+def _marks(stream: Stream) -> list[JsonValue]:
+    if "resumed" not in stream.columns or stream.level is Level.DIGEST:
+        return []
+    marks: list[JsonValue] = stream.table(["resumed"])["resumed"].to_pylist()
+    return marks
+
+
+def is_part_alone(stream: Stream) -> bool | None:
+    """Tell whether a run that was taken up again holds nothing from before that; None if unknown.
+
+    Its first row says so by a mark, or else a parent or a recording of the run does. A log of
+    neither may be of both parts.
+    """
+    marks = _marks(stream)
+    if any(mark not in _UNMARKED for mark in marks):
+        return marks[0] not in _UNMARKED
+    recorded = stream.environment.platform is not None
+    return True if recorded or stream.declared.parent is not UNKNOWN else None
 
 
 def require_no_other(a: Stream, b: Stream, kind: str, others: Sequence[str]) -> None:

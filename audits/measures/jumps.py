@@ -54,7 +54,7 @@ def find_jumps(
         raise CannotTell("the same ranks in both runs")
     for rank, rows in resumed.by_rank():
         one, other = whole.take(parts[rank]), resumed.take(rows)
-        position = resume_position(one, other, len(parts))
+        position = resume_position(one, other)
         restarts = restarts_of(one, other, position)
         if not len(restarts):
             continue

@@ -8,6 +8,7 @@ import numpy as np
 
 from detloader.audits.batches import batch_starts
 from detloader.audits.integers import tally
+from detloader.audits.measures.conditions import is_part_alone
 from detloader.audits.rule import CannotTell
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ __all__ = ["CERTAIN", "is_joined", "restarts_of", "resume_position"]
 
 CERTAIN = 4
 """Rows of a rank by which it is known where in an uninterrupted run it begins."""
+
+TRIED = 1000
+"""Places of its first record at which it may begin that are tried."""
 
 
 def _marked_rows(view: StreamView) -> Integers:
@@ -39,13 +43,12 @@ def _marked_rows(view: StreamView) -> Integers:
     return restarts
 
 
-def resume_position(whole: StreamView, resumed: StreamView, ranks: int) -> int | None:
+def resume_position(whole: StreamView, resumed: StreamView) -> int | None:
     """Give the row of the uninterrupted run at which the other declares to go on.
 
     Args:
         whole: rows of one rank of the uninterrupted run, in delivery order.
-        resumed: the same rank of the resumed run.
-        ranks: ranks among which records, counted globally, are shared.
+        resumed: the same rank of the resumed run; what it declares counts what one rank delivers.
     """
     resume = resumed.declared("resume")
     if resume is None:
@@ -56,8 +59,7 @@ def resume_position(whole: StreamView, resumed: StreamView, ranks: int) -> int |
     start = _first_row(whole, resume.epoch) if isinstance(resume.epoch, int) else 0
     if resume.unit == "batches" or (resume.unit == "elements" and "batch" in whole.compared):
         return start + _rows_of_batches(whole, resumed, start, resume.position)
-    shared = resume.position // ranks if resume.position % ranks == 0 else resume.position
-    return start + int(shared)
+    return start + int(resume.position)
 
 
 def _first_row(whole: StreamView, epoch: int) -> int:
@@ -83,12 +85,29 @@ def is_joined(whole: StreamView, resumed: StreamView, position: int) -> bool:
         resumed: the same rank of the resumed run.
         position: the row of the uninterrupted run that it declares to go on with.
     """
-    if resumed.declared("parent") is not None or not 0 < position < resumed.rows:
+    if not 0 < position < resumed.rows:
         return False
-    if resumed.rows > whole.rows - position:
-        return True  # more than can come after it
-    first = min(CERTAIN, position)
-    return np.array_equal(whole.record.values[:first], resumed.record.values[:first])
+    alone = is_part_alone(resumed.stream)
+    if alone is not None:
+        return not alone
+    if _is_like(whole, 0, resumed, min(CERTAIN, position)):
+        return True
+    # More than can come after it was no part, unless that began earlier than it should.
+    return resumed.rows > whole.rows - position and not any(
+        _is_like(whole, place, resumed, CERTAIN)
+        for place in np.flatnonzero(whole.record.values == resumed.record.values[0])[:TRIED]
+    )
+
+
+def _is_like(whole: StreamView, place: int, resumed: StreamView, rows: int) -> bool:
+    """Tell whether a run begins with the rows that another one has from a place on."""
+    return all(
+        np.array_equal(left[place : place + rows], right[:rows])
+        for left, right in (
+            (whole.record.values, resumed.record.values),
+            (whole.epoch, resumed.epoch),
+        )
+    )
 
 
 def restarts_of(whole: StreamView, resumed: StreamView, position: int | None) -> Integers:

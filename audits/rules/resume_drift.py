@@ -41,8 +41,9 @@ buffers hold but have not delivered. Load the state before the iterator is made.
 ## Limits
 
 Needs a run that declares `resume`, or has a `resumed` column, and a baseline without
-the interruption. Another order is said of the restart only where no other rule tells
-the runs apart. Speaks of records, not of draws.
+the interruption. A log that has the rows of the whole run may be of both parts, or of a
+start from the beginning: `parent`, or `resumed`, tells. Another order is said of the
+restart only where no other rule tells the runs apart. Speaks of records, not of draws.
 
 ## Seen in
 
@@ -55,9 +56,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from detloader.audits.headers import unequal_digests
-from detloader.audits.measures.conditions import UNKNOWN, is_resumed
+from detloader.audits.measures.conditions import UNKNOWN, is_part_alone, is_resumed
 from detloader.audits.measures.shown import show_records
-from detloader.audits.rule import Example, Fault, Stage
+from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 from detloader.manifest.schema import Resume
 
@@ -84,11 +85,16 @@ EXAMPLE = Example(
 
 
 def compare_headers(a: Stream, b: Stream) -> list[Fault]:
-    """Find a resumed run, recorded without what came before, that is the whole run once more."""
-    places = [place for stream in (a, b) if (place := _later_place(stream)) is not None]
-    if len(places) != 1 or not a.rows or a.rows != b.rows or unequal_digests(a, b) != []:
+    """Find a resumed run, without what came before, that is the whole run once more."""
+    later = [stream for stream in (a, b) if _goes_on_later(stream)]
+    if len(later) != 1 or not a.rows or a.rows != b.rows or unequal_digests(a, b) != []:
         return []
-    (resume,) = places
+    alone, resume = is_part_alone(later[0]), later[0].declared.resume
+    if alone is None:
+        raise CannotTell("parent, or resumed")
+    if not alone:
+        return []
+    assert isinstance(resume, Resume)
     where = f"{resume.unit} {resume.position}"
     if isinstance(resume.epoch, int):
         where += f" of epoch {resume.epoch}"
@@ -109,12 +115,10 @@ def compare_headers(a: Stream, b: Stream) -> list[Fault]:
     ]
 
 
-def _later_place(stream: Stream) -> Resume | None:
-    """Give the place, not the beginning, at which a run that continues another one goes on."""
-    resume, parent = stream.declared.resume, stream.declared.parent
-    if not isinstance(resume, Resume) or not isinstance(parent, str):
-        return None
-    return resume if resume.position or resume.epoch not in {UNKNOWN, 0} else None
+def _goes_on_later(stream: Stream) -> bool:
+    """Tell whether a run declares to have been taken up again, and not at the beginning."""
+    resume = stream.declared.resume
+    return isinstance(resume, Resume) and bool(resume.position or resume.epoch not in {UNKNOWN, 0})
 
 
 def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from detloader import record
 from detloader.audits import audit
 from detloader.findings import Finding, Result, Severity
 from tests.support.results import evidence_of, findings_of, lacking, loud_rules
@@ -156,7 +157,7 @@ def test_another_order_altogether(tmp_path: Path) -> None:
 
 
 def test_every_rank_is_asked(tmp_path: Path) -> None:
-    parts = [order(24), [(epoch, record + 100) for epoch, record in order(24)]]
+    parts = [order(24), [(epoch, number + 100) for epoch, number in order(24)]]
     off = [[*part[:10], *part[14:]] for part in parts]
     a, b = (
         rows([row for part in ranks for row in part])
@@ -164,7 +165,7 @@ def test_every_rank_is_asked(tmp_path: Path) -> None:
         for ranks in (parts, [parts[0], off[1]])
     )
     b["resumed"] = flags(10, 38) + flags(10, 34)
-    result = compare(tmp_path, a, b, resume={"position": 20, "unit": "records"})
+    result = compare(tmp_path, a, b, resume={"position": 10, "unit": "records"})
     (finding,) = findings_of(result, RULE)
 
     assert (evidence_of(finding)["ranks"], evidence_of(finding)["offset"]) == ([1], 4)
@@ -283,3 +284,51 @@ def test_a_part_alone_in_another_order_is_no_joined_log(position: int, tmp_path:
     result = compare(tmp_path, rows(whole), rows(rest), resume={"position": position})
 
     assert evidence_of(only(result))["kind"] == "other-order"
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_a_log_of_the_whole_run_tells_by_its_marks_that_it_began_again(
+    marked: bool, tmp_path: Path
+) -> None:
+    whole = order(20)
+    b = rows(whole, flags(0, 40) if marked else None)
+    result = compare(tmp_path, rows(whole), b, resume={"position": 13})
+
+    assert result.verdict == "identical"
+    kinds = [evidence_of(finding)["kind"] for finding in findings_of(result, RULE)]
+    assert kinds == (["from-start"] if marked else [])
+    assert lacking(result, RULE) == ([] if marked else ["parent, or resumed"])
+
+
+def test_what_is_recorded_after_a_restart_needs_no_parent(tmp_path: Path) -> None:
+    resume = {"resume": {"position": 13}}
+    for name, declared in (("whole", {}), ("again", resume)):
+        with record(range(40), tmp_path / name, ids=int, declared=declared) as loader:
+            assert len([*loader]) == 40
+
+    assert evidence_of(only(audit(tmp_path / "whole", tmp_path / "again")))["kind"] == "from-start"
+
+
+@pytest.mark.parametrize(("position", "start"), [(21, 15), (64, 24), (85, 79), (85, 84)])
+def test_a_longer_part_alone_that_began_too_early(
+    position: int, start: int, tmp_path: Path
+) -> None:
+    whole = order(64, epochs=3)
+    result = compare(tmp_path, rows(whole), rows(whole[start:]), resume={"position": position})
+
+    assert evidence_of(only(result))["kind"] == "overlap"
+    assert evidence_of(only(result))["offset"] == start - position
+
+
+def test_a_position_counts_what_each_rank_had_delivered(tmp_path: Path) -> None:
+    parts = [order(24), [(epoch, number + 100) for epoch, number in order(24)]]
+    a, b = (
+        rows([row for part in parts for row in part[start:]])
+        | {"rank": [rank for rank, part in enumerate(parts) for _ in part[start:]]}
+        for start in (0, 30)
+    )
+    right = compare(tmp_path / "right", a, b, resume={"position": 30})
+    summed = compare(tmp_path / "summed", a, b, resume={"position": 60})
+
+    assert (right.verdict, loud_rules(right)) == ("identical", [])
+    assert findings_of(summed, RULE)
