@@ -157,7 +157,9 @@ def _is_meant(view: StreamView, epoch: _Epoch, by: str, shared: Integers, most: 
         allowed *= declared_copies(view, "replication")
     lengths = tally(epoch.part)[1]
     extra = len(epoch.record) - len(distinct(epoch.record))
-    if most <= allowed or (by == "rank" and extra < len(lengths)):
+    if most <= allowed or extra <= _declared_extra(view):
+        return True
+    if by == "rank" and extra < len(lengths):
         return True
     last = (view.declared("batch_size") or 1) * max(view.declared("workers") or 1, 1)
     at_the_end = epoch.record[epoch.from_end < last]
@@ -167,6 +169,12 @@ def _is_meant(view: StreamView, epoch: _Epoch, by: str, shared: Integers, most: 
         and _fills_up(view, int(lengths[0]), len(lengths), extra)
         and bool(np.isin(shared, at_the_end).all())
     )
+
+
+def _declared_extra(view: StreamView) -> int:
+    """Count the rows of an epoch that is declared to draw more samples than there are records."""
+    samples, size = view.declared("num_samples"), view.declared("source_size")
+    return 0 if samples is None or size is None else int(samples) - int(size)
 
 
 def _fills_up(view: StreamView, length: int, ranks: int, extra: int) -> bool:

@@ -41,14 +41,14 @@ Needs `rank` or `worker`, and `epoch` unless one epoch is declared. Silent where
 records repeat at the very end than there are parts (a sampler evens out its
 ranks), where an epoch ends with the records that it began with, to fill up its
 batches, where records repeat as draws with replacement repeat them, though none is
-declared (`sampling-distribution`), and where `config.replication` or
-`config.repeats` covers it. Where replacement is undeclared, it is taken for none if the
-parts of a shuffled run are free of repeats and chance cannot have left them so; else,
-and where one of several whole shards may have been drawn, it cannot tell. Nor can it where
-ranks of a shuffled run deliver one part each of more parts than there are ranks: what lies
-between the steps of a stride, a shuffle hides (`coverage-hole` counts it). Nor where all that
-several ranks deliver has other content on each of them, under equal draws: each rank then counts
-a part of its own from 0, and `ids` that mean the same on every rank have to be recorded.
+declared (`sampling-distribution`), and where `config.replication`, `config.repeats`, or
+a `num_samples` above `source_size` covers it. Where replacement is undeclared, it is taken
+for none if the parts of a shuffled run are free of repeats and chance cannot have left them
+so; else, and where one of several whole shards may have been drawn, it cannot tell. Nor can
+it where ranks of a shuffled run deliver one part each of more parts than there are ranks: what
+lies between the steps of a stride, a shuffle hides (`coverage-hole` counts it). Nor where all
+that several ranks deliver has other content on each of them, under equal draws: each rank then
+counts a part of its own from 0, and `ids` that mean the same on every rank have to be recorded.
 
 ## Seen in
 
@@ -64,7 +64,7 @@ import numpy as np
 
 from detloader.audits.integers import are_distinct, distinct, lacking
 from detloader.audits.measures.dealing import find_breaches
-from detloader.audits.measures.explained import explain_missing
+from detloader.audits.measures.explained import explain_missing, explain_places
 from detloader.audits.measures.filling import without_filling
 from detloader.audits.measures.local_ids import SHARED_IDS, are_local
 from detloader.audits.measures.shortness import parts_of_deal
@@ -156,9 +156,8 @@ def _explain_missing(view: StreamView, breaches: list[Breach], known: Known) -> 
         never = np.union1d(never, lacking(view.baseline.record.values, view.record.values))
     explain_missing(known, never)
     if all(breach.gap for breach in breaches):
-        known.places = functools.reduce(
-            np.intersect1d, [breach.gap.places for breach in breaches if breach.gap]
-        )
+        places = [breach.gap.places for breach in breaches if breach.gap]
+        explain_places(known, functools.reduce(np.intersect1d, places))
 
 
 def _fault(view: StreamView, by: str, rank: int | None, breaches: list[Breach]) -> Fault:

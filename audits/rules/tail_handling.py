@@ -44,7 +44,8 @@ note.
 ## Limits
 
 Needs `source_size` and the whole run, and a batch size, several ranks, or workers. Losses
-that no such count explains are those of `coverage-hole`. Silent for draws with
+that no such count explains are those of `coverage-hole`, as are those of some epochs where
+others are whole, and of a batch before others, by its label or the baseline. Silent for draws with
 replacement, by weights, or of `num_samples`, and of epochs in which more than one row in
 twenty repeats a record. Where a filter is declared, or where not all ranks are there that
 the run or its baseline tells of, it cannot tell.
@@ -65,7 +66,7 @@ from detloader.audits.confirm import replay_again, show
 from detloader.audits.integers import distinct
 from detloader.audits.measures.census import take_census
 from detloader.audits.measures.deliverers import deliverers_of
-from detloader.audits.measures.explained import explain_missing
+from detloader.audits.measures.explained import explain_missing, explain_places
 from detloader.audits.measures.losses import require_all_ranks
 from detloader.audits.measures.remainders import (
     Loss,
@@ -152,8 +153,10 @@ def _fault_of_loss(
 ) -> Fault:
     first = loss.epochs[0]
     lost = census.lost(first)
-    missing = [census.known_codes(epoch.missing) for epoch in loss.epochs]
-    explain_missing(known, distinct(np.concatenate(missing)))
+    missing = distinct(np.concatenate([epoch.missing for epoch in loss.epochs]))
+    explain_missing(known, distinct(census.known_codes(missing)))
+    if census.source is not None:
+        explain_places(known, missing)
     evidence: dict[str, JsonValue] = {
         "explanation": loss.tail.explanation,
         "dropped": [*census.name(first.missing[:SHOWN])],

@@ -353,3 +353,21 @@ def test_ranks_that_each_count_a_part_of_their_own_are_no_replicas(
     if not is_fault:
         assert loud_rules(result) == []
         assert lacking(result, RULE) == ["record IDs that mean the same on every rank"]
+
+
+@pytest.mark.parametrize(("samples", "rules"), [(257, []), (None, [RULE])])
+def test_more_samples_than_records_come_from_several_workers(
+    samples: int | None, rules: list[str], tmp_path: Path
+) -> None:
+    passes = [random.Random(seed).sample(range(100), 100) for seed in range(3)]
+    order = [record for drawn in passes for record in drawn][:257]
+    rows = {
+        "worker": [place // 9 % 2 for place in range(257)],
+        "batch": [place // 9 for place in range(257)],
+        "record": order,
+    }
+    declared = {"source_size": 100, "batch_size": 9, "replacement": False, "num_epochs": 1}
+    declared |= {} if samples is None else {"num_samples": samples}
+    result = judge(tmp_path, rows, shuffle=True, workers=2, **declared)
+
+    assert [finding.rule for finding in findings_of(result, RULE)] == rules
