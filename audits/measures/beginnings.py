@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from detloader.audits.columns import Integers
     from detloader.audits.view import StreamView
 
-__all__ = ["LateBeginning", "is_cut_before_end", "late_beginnings"]
+__all__ = ["LateBeginning", "is_cut_before_end", "lacks_before_end", "late_beginnings"]
 
 CERTAIN = 4
 """Rows in a row that must be the baseline's, for an epoch to follow its order."""
@@ -79,12 +79,42 @@ def _skipped(wanted: Integers | None, came: Integers) -> Integers:
     return wanted[:first]
 
 
-def is_cut_before_end(view: StreamView, epoch: int, rows: Integers) -> bool:
-    """Tell whether an epoch is the baseline's, without records that stand before others there."""
-    baseline = view.baseline
-    if baseline is None or max(baseline.ranks, view.ranks) > 1:
+def is_cut_before_end(view: StreamView, rows: Integers) -> bool:
+    """Tell whether an epoch is the baseline's, without records that stand before others there.
+
+    Args:
+        view: the run; one without a baseline is not.
+        rows: shape (rows,), int64; the rows of one epoch.
+    """
+    if view.baseline is None:
         return False
-    wanted = baseline.record.values[baseline.epochs.get(epoch, slice(0))]
-    came = view.record.values[rows]
-    kept = contains(came, wanted)
-    return np.array_equal(wanted[kept], came) and not kept[: len(came)].all()
+    mine, baseline = view.take(rows), view.baseline
+    whole = baseline.take(baseline.epochs.get(int(mine.epoch[0]), slice(0)))
+    came, wanted = (
+        {rank: of.record.values[places] for rank, places in of.by_rank()} for of in (mine, whole)
+    )
+    if came.keys() != wanted.keys():
+        return False
+    kept = {rank: contains(came[rank], wanted[rank]) for rank in came}
+    return all(np.array_equal(wanted[rank][kept[rank]], came[rank]) for rank in came) and any(
+        not kept[rank][: len(came[rank])].all() for rank in came
+    )
+
+
+def lacks_before_end(view: StreamView, rows: Integers) -> bool:
+    """Tell whether an epoch lacks records before others: by its baseline, or by batch labels.
+
+    Args:
+        view: the run.
+        rows: shape (rows,), int64; the rows of one epoch.
+    """
+    return is_cut_before_end(view, rows) or _skips_a_batch(view, rows)
+
+
+def _skips_a_batch(view: StreamView, rows: Integers) -> bool:
+    """Tell whether a rank leaves out a batch label between others."""
+    if "batch" not in view.compared:
+        return False
+    batch, mine = view.compared["batch"].values[rows], view.take(rows)
+    steps = (np.diff(distinct(batch[places])) for _, places in mine.by_rank())
+    return any(len(each) > 1 and each.min() < each.max() for each in steps)

@@ -59,11 +59,20 @@ def is_explained(view: StreamView, hole: Hole) -> bool:
     if is_drawn_with_replacement(view):
         return _is_said(view)
     if samples is not None and samples < hole.size:
+        if _are_behind_samples(view, hole, int(samples)):
+            return True
         ways = log_choose(hole.size, hole.count)
         return not is_impossible(ways + view.rows * math.log1p(-hole.count / hole.size))
     if view.declared("replacement") is None and _repeats(view) > FEW * view.rows:
         raise CannotTell("replacement")  # by class, by mixture: such an epoch is no pass
     return _is_explained_pass(view, hole)
+
+
+def _are_behind_samples(view: StreamView, hole: Hole, samples: int) -> bool:
+    """Tell whether an unshuffled run that is to deliver the first records lacks others alone."""
+    if view.declared("shuffle") is not False or hole.count > hole.size - samples:
+        return False
+    return hole.positions is None or int(hole.positions[0]) >= samples
 
 
 def _repeats(view: StreamView) -> int:
@@ -143,7 +152,7 @@ def _is_explained_beside_baseline(view: StreamView, hole: Hole) -> bool:
         return True
     if _may_be_stopped(view, hole) and not _follows_baseline(view):
         raise CannotTell(ONE_EPOCH)
-    if any(is_cut_before_end(view, epoch, rows) for epoch, rows in view.by_epoch()):
+    if any(is_cut_before_end(view, rows) for _, rows in view.by_epoch()):
         return False
     if _is_dropped_unlike_baseline(view, hole):
         return True

@@ -11,7 +11,7 @@ import numpy as np
 
 from detloader.audits.batches import batch_spans
 from detloader.audits.integers import ascends, contains, distinct
-from detloader.audits.measures.beginnings import is_cut_before_end, late_beginnings
+from detloader.audits.measures.beginnings import lacks_before_end, late_beginnings
 from detloader.audits.measures.deliverers import deliverers_of, ranks_as_deliverers
 from detloader.audits.measures.losses import is_beginning_of_baseline
 from detloader.audits.measures.orders import have_one_order
@@ -76,7 +76,9 @@ def find_loss(census: Census, shape: Shape, known: Known) -> Loss | None:
     log_chance = _log_chance_of_never(census, lossy, never)
     undeclared = shape.drop_remainder is False
     unlikely = log_chance < math.log(UNLIKELY if undeclared else PLAUSIBLE)
-    for tail in (*tails(shape), *_across_epochs(census, shape)):
+    # What an epoch leaves over each epoch does, unless batches go on from one to the next.
+    some_are_whole = any(census.lost(epoch) <= 0 for epoch in census.epochs)
+    for tail in _across_epochs(census, shape) if some_are_whole else tails(shape):
         epochs = [epoch for epoch in lossy if _fits(census, shape, tail, epoch)]
         if epochs == census.epochs[-1:] and _is_early_stop(census, shape, tail):
             continue
@@ -123,8 +125,8 @@ def _across_epochs(census: Census, shape: Shape) -> list[Tail]:
 
 def _fits(census: Census, shape: Shape, tail: Tail, epoch: EpochCount) -> bool:
     """Tell whether an epoch lost its records in this way."""
-    cut = not tail.parts and is_cut_before_end(census.view, epoch.epoch, epoch.rows)
-    if cut or tail.lost != census.lost(epoch):
+    cut = tail.lost == census.lost(epoch) and lacks_before_end(census.view, epoch.rows)
+    if tail.lost != census.lost(epoch) or (cut and not tail.parts):
         return False
     mine = census.view.take(epoch.rows)
     if tail.explanation.startswith("batches") or tail.explanation == "batch":

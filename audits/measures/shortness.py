@@ -11,6 +11,7 @@ import numpy as np
 from detloader.audits.confirm import show
 from detloader.audits.integers import are_distinct, contains, distinct, lacking
 from detloader.audits.measures.aspects import LOST_TAIL
+from detloader.audits.measures.beginnings import is_cut_before_end, lacks_before_end
 from detloader.audits.measures.conditions import EQUAL_ARGUMENTS
 from detloader.audits.measures.dealing import declared_copies
 from detloader.audits.measures.losses import SAMPLES, loss_by_batches, require_all_ranks
@@ -28,6 +29,9 @@ __all__ = ["check_lengths", "parts_of_deal"]
 FEW = 0.05
 """Share of an epoch's rows up to which repeated records may be padding, or substitutes."""
 
+GROWTH = "num_samples, for epochs grow"
+"""What a rule lacks where earlier epochs may be meant to be shorter than a whole one."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _ShortEpoch:
@@ -37,6 +41,7 @@ class _ShortEpoch:
         epoch: its number.
         count: how many it lacks, and nothing explains.
         expected: how many it should have.
+        rows: how many it has.
         codes: codes of records that other epochs deliver and this one does not, ascending;
             none where an epoch is not to deliver each record.
     """
@@ -44,6 +49,7 @@ class _ShortEpoch:
     epoch: int
     count: int
     expected: int
+    rows: int
     codes: Integers
 
 
@@ -73,7 +79,7 @@ def check_lengths(view: StreamView, known: Known) -> list[Fault]:
             severity=Severity.FAIL if evaluated or view.baseline is not None else Severity.WARN,
             message=f"Epoch {first.epoch} lacks {first.count} of the {first.expected} records that "
             f"`{field}` declares for each{_named(view, first)}{more if further else ''}.",
-            cause=_cause(view, first),
+            cause=_cause(view, short),
             evidence=show_records("lacking", view, first.codes)
             | {
                 "lacking_count": first.count,
@@ -91,13 +97,19 @@ def _named(view: StreamView, short: _ShortEpoch) -> str:
     return f" ({names})" if names else ""
 
 
-def _cause(view: StreamView, short: _ShortEpoch) -> str:
+def _cause(view: StreamView, epochs: list[_ShortEpoch]) -> str:
+    short = epochs[0]
     parts = parts_of_deal(short.expected, short.expected - short.count, view.ranks)
     if view.ranks > 1 and parts > view.ranks:
         return f"The source is divided into {parts} parts, and {view.ranks} ranks deliver one each."
+    where = "others in each epoch"
+    if len(epochs) == 1:
+        where = f"in epoch {short.epoch} alone"
+    elif _has_whole_epoch(view, short.expected):
+        where = "in some epochs"
     return (
-        "The loader skips or replaces records, others in each epoch, and nothing that was declared "
-        "accounts for it."
+        f"The loader skips or replaces records, {where}, and nothing that was declared accounts "
+        "for it."
     )
 
 
@@ -127,7 +139,7 @@ def _count(view: StreamView, known: Known, expected: int, *, each_once: bool) ->
     short: list[_ShortEpoch] = []
     fixed = each_once and view.declared("shuffle") is False
     all_codes = view.record.values if each_once else np.zeros(0, np.int64)
-    for epoch, rows in list(view.epochs.items())[:-1]:
+    for epoch, rows in _judged(view, each_once=each_once):
         came = _came(view, rows)
         count = expected - _delivered(view, came, len(view.epoch[rows]), each_once=each_once)
         if count <= 0:
@@ -138,11 +150,17 @@ def _count(view: StreamView, known: Known, expected: int, *, each_once: bool) ->
             codes = codes[~contains(known.missing, codes)]
         count = min(count, len(codes)) if fixed else count
         if count > 0:
-            short.append(_ShortEpoch(epoch, count, expected, codes))
+            short.append(_ShortEpoch(epoch, count, expected, len(view.epoch[rows]), codes))
     return short
 
 
-def _came(view: StreamView, rows: slice | Integers) -> Integers:
+def _judged(view: StreamView, *, each_once: bool) -> list[tuple[int, Integers]]:
+    """Give the epochs that were not merely interrupted: of the last one, the baseline tells it."""
+    epochs = list(view.by_epoch())
+    return epochs if each_once and is_cut_before_end(view, epochs[-1][1]) else epochs[:-1]
+
+
+def _came(view: StreamView, rows: Integers) -> Integers:
     """Give the records of an epoch; one that was asked for and replaced is another finding."""
     came = view.record.values[rows]
     if not view.has("asked"):
@@ -176,21 +194,57 @@ def _unexplained(
     fixed = each_once and view.declared("shuffle") is False
     if fixed and drops is not True and view.declared("deterministic") is not False:
         most = 0  # one order drops the same records in each epoch
+    if each_once and drops is not True and _has_whole_epoch(view, short[0].expected):
+        most = 0  # what one epoch drops each does
     left = [epoch for epoch in short if epoch.count > _most(most, epoch)]
     if not left and drops is not True:
         raise CannotTell("batch_size" if most is None else "drop_remainder")
-    if left and view.declared("num_samples") is None and (not fixed or _are_parts_of_passes(view)):
-        raise CannotTell(SAMPLES)
-    kept = [epoch for epoch in left if not (fixed and _is_a_beginning(view, epoch.epoch))]
+    if left and view.declared("num_samples") is None:
+        left = _which_are_to_be_whole(view, left, fixed=fixed)
+    kept = [epoch for epoch in left if not _is_a_beginning(view, epoch.epoch, fixed=fixed)]
     if left and not kept:
         raise CannotTell("epochs that were not stopped early")
     return kept
 
 
-def _is_a_beginning(view: StreamView, epoch: int) -> bool:
-    """Tell whether an epoch is another one, stopped early: a first look at an evaluation, say."""
+def _which_are_to_be_whole(
+    view: StreamView, short: list[_ShortEpoch], *, fixed: bool
+) -> list[_ShortEpoch]:
+    """Keep the epochs that are no samples of the source.
+
+    Others, the baseline's, or the label of a batch that is left out show it.
+
+    Raises:
+        CannotTell: none is known to be.
+    """
+    whole = _has_whole_epoch(view, short[0].expected)
+    if (whole or (fixed and not _is_one_pass(view))) and not _grow(view):
+        return [epoch for epoch in short if fixed or epoch.rows < epoch.expected]
+    epochs = dict(view.by_epoch())
+    cut = [epoch for epoch in short if lacks_before_end(view, epochs[epoch.epoch])]
+    if not cut:
+        raise CannotTell(GROWTH if whole else SAMPLES)
+    return cut
+
+
+def _has_whole_epoch(view: StreamView, size: int) -> bool:
+    """Tell whether some epoch delivers each record once, rows that even out ranks aside."""
+    records = view.record.values
+    epochs = (records[rows] for rows in view.epochs.values())
+    return any(
+        0 <= len(epoch) - size < view.ranks and len(distinct(epoch)) == size for epoch in epochs
+    )
+
+
+def _is_a_beginning(view: StreamView, epoch: int, *, fixed: bool) -> bool:
+    """Tell whether an epoch is one that was stopped early: a first look at an evaluation, say.
+
+    An unshuffled one is the beginning of any other, else of the baseline's.
+    """
     mine = view.record.values[view.epochs[epoch]]
-    others = (view.record.values[rows] for rows in view.epochs.values())
+    others = [view.record.values[rows] for rows in view.epochs.values()] if fixed else []
+    if view.baseline is not None and epoch in view.baseline.epochs:
+        others.append(view.baseline.record.values[view.baseline.epochs[epoch]])
     return any(
         len(mine) < len(other) and np.array_equal(mine, other[: len(mine)]) for other in others
     )
@@ -200,11 +254,14 @@ def _most(most: int | None, short: _ShortEpoch) -> float:
     return LOST_TAIL * short.expected if most is None else most
 
 
-def _are_parts_of_passes(view: StreamView) -> bool:
-    """Tell whether one pass goes on over several epochs, or each epoch adds records to the last."""
+def _is_one_pass(view: StreamView) -> bool:
+    """Tell whether one pass over the source goes on over several epochs."""
     record = view.record.values
-    if are_distinct(record[: len(distinct(record))]):
-        return True
-    sets = [distinct(record[rows]) for rows in view.epochs.values()][:-1]
-    grow = len(sets[0]) < len(sets[-1])
-    return grow and not any(len(lacking(one, other)) for one, other in itertools.pairwise(sets))
+    return are_distinct(record[: len(distinct(record))])
+
+
+def _grow(view: StreamView) -> bool:
+    """Tell whether each epoch adds records to the last, as a curriculum does."""
+    sets = [distinct(view.record.values[rows]) for rows in view.epochs.values()][:-1]
+    grows = bool(sets) and len(sets[-1]) - len(sets[0]) > FEW * len(sets[-1])
+    return grows and not any(len(lacking(one, other)) for one, other in itertools.pairwise(sets))

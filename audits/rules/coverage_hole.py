@@ -4,7 +4,7 @@
 
 A record that was asked for and another that came; records of the source, or of the
 baseline, that never come although nothing declared leaves them out; epochs that have
-fewer records than is declared, others missing in each; epochs that begin with a later
+fewer records than is declared, or than others have; epochs that begin with a later
 record than the baseline's; an epoch without rows between others.
 
 ## Why it hurts
@@ -44,14 +44,17 @@ Needs `asked`, or a complete run with `source_size` or a baseline. Silent about 
 a declared `drop_remainder` can lose in each epoch, unless the same records are lost in
 so many shuffled epochs that chance is excluded; about runs that draw with replacement,
 where chance may leave a record out; where a filter is declared, for its name does not say
-which records pass, nor that these are the same in each epoch; and about a last epoch
-that is cut short. One epoch alone may have been stopped early: it is silent about the
-beginning of the source or of the baseline, and cannot tell of a shuffled one. Nor can
-it tell where epochs differ in length, where each leaves out others and `num_samples` is
-undeclared (of an unshuffled run `source_size` says it as well), where records come again
-and `replacement` is, or, in an audit, where an entry of `config` differs. How many records
-the last epoch has is not judged, nor the length of an unshuffled one that is the beginning
-of another. A smaller `source_size` than the baseline's is a note.
+which records pass, nor that these are the same in each epoch; about what lies behind the
+first `num_samples` records of an unshuffled run; and about a last epoch that is cut short:
+it is held against the baseline's, and only for records that come before others there. One
+epoch alone may have been stopped early: it is silent about the beginning of the source or
+of the baseline, and cannot tell of a shuffled one. Nor can it tell where epochs differ in
+length, where each leaves out others and `num_samples` is undeclared (an epoch that has all
+records says it as well, as do the baseline's order, a batch label that is left out, and
+`source_size` of an unshuffled run), where epochs grow, where records come again and
+`replacement` is undeclared, or, in an audit, where an entry of `config` differs. The length
+of an epoch is not judged that is the beginning of the baseline's, or, unshuffled, of another.
+A smaller `source_size` than the baseline's is a note.
 
 ## Seen in
 
@@ -231,6 +234,12 @@ def _cause(view: StreamView, hole: Hole) -> str:
         return (
             "Grain's own shuffle, which `compatibility` asks for, is no permutation of "
             f"{hole.size:,} records: some come twice, and others never."
+        )
+    samples = view.declared("num_samples")
+    if samples is not None and samples < hole.size:
+        return (
+            f"`num_samples` leaves {hole.size - samples:,} records out of each epoch, yet hardly "
+            "these in all of them by chance: epochs do not draw from the whole source."
         )
     return "The loader skips records, and nothing that was declared accounts for it."
 

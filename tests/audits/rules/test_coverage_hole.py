@@ -212,21 +212,27 @@ def test_a_first_look_at_an_evaluation_is_no_hole(tmp_path: Path) -> None:
     assert lacking(result, RULE) == ["epochs that were not stopped early"]
 
 
+@pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize(
-    "orders",
+    ("orders", "why"),
     [
-        [[(start + place) % 250 for place in range(100)] for start in (0, 100, 200)],
-        [[*range(length)] for length in (100, 150, 200, 250)],
+        (
+            [[(start + place) % 250 for place in range(100)] for start in (0, 100, 200)],
+            "each epoch leaves out others",
+        ),
+        ([[*range(length)] for length in (100, 150, 200, 250)], "epochs grow"),
     ],
     ids=["a pass over several epochs", "a curriculum"],
 )
-def test_unshuffled_epochs_that_may_be_meant_to_be_short(
-    orders: list[list[int]], tmp_path: Path
+def test_epochs_that_may_be_meant_to_be_short(
+    orders: list[list[int]], why: str, shuffle: bool, tmp_path: Path
 ) -> None:
-    result = judge(tmp_path, epochs_of(*orders), shuffle=False, source_size=250)
+    if shuffle:
+        orders = [random.Random(0).sample(order, len(order)) for order in orders]
+    result = judge(tmp_path, epochs_of(*orders), shuffle=shuffle, source_size=250)
 
     assert findings_of(result, RULE) == []
-    assert lacking(result, RULE) == ["num_samples, for each epoch leaves out others"]
+    assert lacking(result, RULE) == [f"num_samples, for {why}"]
 
 
 def test_a_hole_before_the_end_is_found_in_source_order(tmp_path: Path) -> None:
@@ -595,3 +601,118 @@ def test_a_place_at_which_another_record_stands_too_is_no_more_than_itself(tmp_p
     result = judge(tmp_path, rows, shuffle=True, source_size=100)
 
     assert [evidence_of(finding)["dropped"] for finding in findings_of(result, RULE)] == [[7]]
+
+
+PASSES = {"source_size": 64, "batch_size": 8, "drop_remainder": False, "num_epochs": 3}
+
+
+def lose(orders: list[list[int]], epoch: int, *, first: int = 24, count: int = 8) -> dict[str, Any]:
+    return epochs_of(
+        *(
+            order[:first] + order[first + count :] if number == epoch else order
+            for number, order in enumerate(orders)
+        )
+    )
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("samples", [{}, {"num_samples": 64}])
+@pytest.mark.parametrize("epoch", [0, 1, 2])
+def test_a_batch_that_one_epoch_loses_and_the_baseline_has(
+    epoch: int, samples: dict[str, int], shuffle: bool, tmp_path: Path
+) -> None:
+    orders = [without(64, seed=number if shuffle else None) for number in range(3)]
+    declared = PASSES | {"shuffle": shuffle, "purpose": "train"} | samples
+    a = write_run(tmp_path / "a", epochs_of(*orders), declared)
+    result = audit(a, write_run(tmp_path / "b", lose(orders, epoch), declared))
+    (finding,) = findings_of(result, RULE)
+
+    assert loud_rules(result) == [RULE]
+    assert (finding.severity, finding.run) == (Severity.FAIL, "b")
+    assert evidence_of(finding)["lacking"] == sorted(orders[epoch][24:32])
+    assert evidence_of(finding)["epochs"] == [epoch]
+
+
+@pytest.mark.parametrize("drop", [{}, {"drop_remainder": None}])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_other_epochs_that_are_whole_tell_how_many_records_an_epoch_has(
+    shuffle: bool, drop: dict[str, None], tmp_path: Path
+) -> None:
+    orders = [without(64, seed=number if shuffle else None) for number in range(5)]
+    declared = {name: value for name, value in PASSES.items() if name not in drop}
+    # A worker of four that dies when the second epoch ends.
+    died = [
+        [record for place, record in enumerate(order) if epoch < 2 or place // 8 % 4 != 3]
+        for epoch, order in enumerate(orders)
+    ]
+    result = judge(tmp_path, epochs_of(*died), shuffle=shuffle, **declared)
+    (finding,) = findings_of(result, RULE)
+
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(finding)["epochs"] == [2, 3]
+    assert evidence_of(finding)["lacking_count"] == 16
+    assert "in some epochs" in str(finding.cause)
+
+
+def test_records_that_one_rank_loses_in_one_epoch(tmp_path: Path) -> None:
+    orders = [without(60, seed=number) for number in range(5)]
+    declared = {"shuffle": True, "source_size": 60, "drop_remainder": False, "world_size": 2}
+    runs = []
+    for name, lost in (("a", 0), ("b", 3)):
+        parts = [
+            (epoch, rank, order[rank::2][lost if (epoch, rank) == (3, 1) else 0 :])
+            for epoch, order in enumerate(orders)
+            for rank in (0, 1)
+        ]
+        rows = {
+            "epoch": [epoch for epoch, _, part in parts for _ in part],
+            "rank": [rank for _, rank, part in parts for _ in part],
+            "record": [record for *_, part in parts for record in part],
+        }
+        runs.append(write_run(tmp_path / name, rows, declared))
+    (alone,), (beside,) = (findings_of(result, RULE) for result in (check(runs[1]), audit(*runs)))
+
+    assert evidence_of(alone)["lacking_count"] == evidence_of(beside)["lacking_count"] == 3
+    assert "in epoch 3 alone" in str(alone.cause)
+
+
+def test_a_label_that_is_left_out_tells_of_a_lost_batch(tmp_path: Path) -> None:
+    orders = [without(64, seed=number) for number in range(3)]
+    rows = epochs_of(*(order[:24] + order[32:] for order in orders))
+    labels = [0, 1, 2, 4, 5, 6, 7] * 3
+    told = judge(
+        tmp_path / "told",
+        rows | {"batch": [label for label in labels for _ in range(8)]},
+        shuffle=True,
+        **PASSES,
+    )
+
+    assert loud_rules(told) == [RULE]
+    assert evidence_of(findings_of(told, RULE)[0])["epochs"] == [0, 1]
+
+
+def test_an_epoch_that_ends_before_the_baselines_may_have_been_stopped(tmp_path: Path) -> None:
+    orders = [without(64, seed=number) for number in range(3)]
+    declared = PASSES | {"shuffle": True}
+    a = write_run(tmp_path / "a", epochs_of(*orders), declared)
+    b = write_run(tmp_path / "b", lose(orders, 1, first=56), declared)
+    result = audit(a, b)
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["epochs that were not stopped early"]
+    assert "ends epochs earlier" in str(result.reason)
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_the_first_records_are_the_samples_of_an_unshuffled_run(text: bool, tmp_path: Path) -> None:
+    def rows(*kept: list[int]) -> dict[str, Any]:
+        return epochs_of(*([f"r{number}" if text else number for number in part] for part in kept))
+
+    declared = {"source_size": 1000, "num_samples": 500}
+    first = [*range(500)]
+    meant = judge(tmp_path / "meant", rows(*[first] * 3), shuffle=False, **declared)
+    half = [random.Random(epoch).sample(first, 500) for epoch in range(3)]
+    drawn = judge(tmp_path / "drawn", rows(*half), shuffle=True, **declared)
+
+    assert loud_rules(meant) == []
+    assert "`num_samples` leaves 500 records out" in str(findings_of(drawn, RULE)[0].cause)

@@ -482,3 +482,38 @@ def test_workers_in_turn_that_were_stopped_dropped_nothing(tmp_path: Path) -> No
     declared = {"shuffle": False, "source_size": 17, "batch_size": 8, "drop_remainder": False}
 
     assert loud_rules(judge(tmp_path, rows, purpose="train", workers=2, **declared)) == []
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_batch_that_is_lost_before_others_is_no_tail(labelled: bool, tmp_path: Path) -> None:
+    rows = one_batcher(64, 8, epochs=3, shuffle=True)
+    lost = [(0, 3), (1, 3), (2, 3)] if labelled else [(1, 3)]
+    kept = [
+        place
+        for place, (epoch, batch) in enumerate(zip(rows["epoch"], rows["batch"], strict=True))
+        if (epoch, batch) not in lost
+    ]
+    rows = {name: [values[place] for place in kept] for name, values in rows.items()}
+    if not labelled:
+        del rows["batch"]
+    declared = {"shuffle": True, "source_size": 64, "batch_size": 8, "drop_remainder": False}
+    result = check(write_run(tmp_path / "run", rows, declared))
+
+    assert loud_rules(result) == ["coverage-hole"]
+    assert findings_of(result, RULE) == []
+
+
+def test_a_tail_explains_places_whose_records_nobody_saw(tmp_path: Path) -> None:
+    places = random.Random(1).sample(range(200), 200)[:192] * 3
+    rows = {
+        "rank": [0] * 576,
+        "epoch": [epoch for epoch in range(3) for _ in range(192)],
+        "batch": [place % 192 // 32 for place in range(576)],
+        "index": places,
+        "record": [7 * place + 3 for place in places],
+    }
+    declared = {"shuffle": True, "source_size": 200, "batch_size": 32, "drop_remainder": True}
+    result = check(write_run(tmp_path / "run", rows, declared))
+
+    assert findings_of(result, RULE)[0].severity is Severity.NOTE
+    assert findings_of(result, "coverage-hole") == []
