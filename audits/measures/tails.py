@@ -75,7 +75,7 @@ def tails(shape: Shape) -> Iterator[Tail]:
         )
     if batch and shape.workers > 1:
         yield _of_workers(shape, batch)
-    if shape.workers > 1:
+    if shape.workers > 1 and (batch or shape.drop_remainder is False):
         yield Tail(
             "workers",
             shape.size % shape.workers,

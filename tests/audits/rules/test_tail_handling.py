@@ -517,3 +517,23 @@ def test_a_tail_explains_places_whose_records_nobody_saw(tmp_path: Path) -> None
 
     assert findings_of(result, RULE)[0].severity is Severity.NOTE
     assert findings_of(result, "coverage-hole") == []
+
+
+@pytest.mark.parametrize("told", [{}, {"batch_size": 12}, {"drop_remainder": False}])
+def test_workers_with_even_shares_may_have_dropped_a_batch(
+    told: dict[str, Any], tmp_path: Path
+) -> None:
+    orders = [order_of(73, epoch, shuffle=True)[:72] for epoch in range(2)]
+    rows = {
+        "epoch": [epoch for epoch in range(2) for _ in range(72)],
+        "worker": [place // 12 % 3 for place in range(72)] * 2,
+        "record": [record for order in orders for record in order],
+    }
+    declared = {"shuffle": True, "source_size": 73, "workers": 3} | told
+    result = check(write_run(tmp_path / "run", rows, declared))
+
+    explained = [evidence_of(finding)["explanation"] for finding in findings_of(result, RULE)]
+    assert explained == {"batch_size": ["batch"], "drop_remainder": ["workers"]}.get(
+        next(iter(told), ""), []
+    )
+    assert lacking(result, RULE) == ([] if told else ["batch_size"])
