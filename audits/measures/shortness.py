@@ -194,14 +194,12 @@ def _unexplained(
     fixed = each_once and view.declared("shuffle") is False
     if fixed and drops is not True and view.declared("deterministic") is not False:
         most = 0  # one order drops the same records in each epoch
-    if each_once and drops is not True and _has_whole_epoch(view, short[0].expected):
-        most = 0  # what one epoch drops each does
     left = [epoch for epoch in short if epoch.count > _most(most, epoch)]
     if not left and drops is not True:
         raise CannotTell("batch_size" if most is None else "drop_remainder")
     if left and view.declared("num_samples") is None:
         left = _which_are_to_be_whole(view, left, fixed=fixed)
-    kept = [epoch for epoch in left if not _is_a_beginning(view, epoch.epoch, fixed=fixed)]
+    kept = [epoch for epoch in left if not _may_be_left_early(view, epoch, fixed=fixed)]
     if left and not kept:
         raise CannotTell("epochs that were not stopped early")
     return kept
@@ -217,14 +215,15 @@ def _which_are_to_be_whole(
     Raises:
         CannotTell: none is known to be.
     """
-    whole = _has_whole_epoch(view, short[0].expected)
-    if (whole or (fixed and not _is_one_pass(view))) and not _grow(view):
-        return [epoch for epoch in short if fixed or epoch.rows < epoch.expected]
-    epochs = dict(view.by_epoch())
-    cut = [epoch for epoch in short if lacks_before_end(view, epochs[epoch.epoch])]
-    if not cut:
-        raise CannotTell(GROWTH if whole else SAMPLES)
-    return cut
+    whole, grow = _has_whole_epoch(view, short[0].expected), _grow(view)
+    if (whole or (fixed and not _is_one_pass(view))) and not grow:
+        kept = [epoch for epoch in short if fixed or epoch.rows < epoch.expected]
+    else:
+        epochs = dict(view.by_epoch())
+        kept = [epoch for epoch in short if lacks_before_end(view, epochs[epoch.epoch])]
+    if not kept:
+        raise CannotTell(GROWTH if whole and grow else SAMPLES)
+    return kept
 
 
 def _has_whole_epoch(view: StreamView, size: int) -> bool:
@@ -236,11 +235,22 @@ def _has_whole_epoch(view: StreamView, size: int) -> bool:
     )
 
 
-def _is_a_beginning(view: StreamView, epoch: int, *, fixed: bool) -> bool:
-    """Tell whether an epoch is one that was stopped early: a first look at an evaluation, say.
+def _may_be_left_early(view: StreamView, short: _ShortEpoch, *, fixed: bool) -> bool:
+    """Tell whether an epoch may have been left early: for a first look at the data, say.
 
-    An unshuffled one is the beginning of any other, else of the baseline's.
+    An unshuffled one is the beginning of any other, else of the baseline's; or it has less than
+    half of what others have, and none of it is known to lie behind what it lacks.
     """
+    rows = dict(view.by_epoch())[short.epoch]
+    if lacks_before_end(view, rows):
+        return False
+    little = not fixed and 2 * short.rows < short.expected
+    if little and _has_whole_epoch(view, short.expected):
+        return True
+    return _is_a_beginning(view, short.epoch, fixed=fixed)
+
+
+def _is_a_beginning(view: StreamView, epoch: int, *, fixed: bool) -> bool:
     mine = view.record.values[view.epochs[epoch]]
     others = [view.record.values[rows] for rows in view.epochs.values()] if fixed else []
     if view.baseline is not None and epoch in view.baseline.epochs:
@@ -262,6 +272,8 @@ def _is_one_pass(view: StreamView) -> bool:
 
 def _grow(view: StreamView) -> bool:
     """Tell whether each epoch adds records to the last, as a curriculum does."""
-    sets = [distinct(view.record.values[rows]) for rows in view.epochs.values()][:-1]
-    grows = bool(sets) and len(sets[-1]) - len(sets[0]) > FEW * len(sets[-1])
+    sets = [distinct(view.record.values[rows]) for rows in view.epochs.values()]
+    if len(sets) > 1 and len(sets[-1]) < len(sets[-2]):
+        del sets[-1]  # it was cut short
+    grows = len(sets[-1]) - len(sets[0]) > FEW * len(sets[-1])
     return grows and not any(len(lacking(one, other)) for one, other in itertools.pairwise(sets))

@@ -221,8 +221,9 @@ def test_a_first_look_at_an_evaluation_is_no_hole(tmp_path: Path) -> None:
             "each epoch leaves out others",
         ),
         ([[*range(length)] for length in (100, 150, 200, 250)], "epochs grow"),
+        ([[*range(length)] for length in (40, 250)], "epochs grow"),
     ],
-    ids=["a pass over several epochs", "a curriculum"],
+    ids=["a pass over several epochs", "a curriculum", "a first look"],
 )
 def test_epochs_that_may_be_meant_to_be_short(
     orders: list[list[int]], why: str, shuffle: bool, tmp_path: Path
@@ -701,6 +702,14 @@ def test_an_epoch_that_ends_before_the_baselines_may_have_been_stopped(tmp_path:
     assert findings_of(result, RULE) == []
     assert lacking(result, RULE) == ["epochs that were not stopped early"]
     assert "ends epochs earlier" in str(result.reason)
+
+
+def test_a_look_at_the_first_batch_between_epochs_is_no_hole(tmp_path: Path) -> None:
+    orders = [without(64, seed=number)[: 8 if number % 2 else 64] for number in range(5)]
+    result = judge(tmp_path, epochs_of(*orders), shuffle=True, **PASSES)
+
+    assert loud_rules(result) == []
+    assert lacking(result, RULE) == ["epochs that were not stopped early"]
 
 
 @pytest.mark.parametrize("text", [False, True])
