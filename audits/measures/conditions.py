@@ -30,6 +30,7 @@ __all__ = [
     "equal_conditions",
     "is_part_alone",
     "is_resumed",
+    "is_told_alone",
     "is_unexplained",
     "require_equal_arguments",
     "require_equal_seeds",
@@ -170,29 +171,36 @@ def is_resumed(stream: Stream) -> bool:
     if declared.resume is not UNKNOWN or declared.parent is not UNKNOWN:
         return True
     # A loader that can be taken up again has the column whether or not it was.
-    return any(value not in _UNMARKED for value in set(_marks(stream)))
+    return any(_marks(stream))
+
+
+def _marks(stream: Stream) -> tuple[bool, bool]:
+    """Tell whether the first row, and whether any, is marked as one from after a restart."""
+    if "resumed" not in stream.columns or stream.level is Level.DIGEST or not stream.rows:
+        return False, False
+    column = stream.table(["resumed"])["resumed"]
+    marked = [value not in _UNMARKED for value in column.unique().to_pylist()]
+    return column[0].as_py() not in _UNMARKED, any(marked)
 
 
 _UNMARKED = frozenset({None, False, "", "0", "false", "False"})
 """Values of the column `resumed` of rows from before a restart."""
 
 
-def _marks(stream: Stream) -> list[JsonValue]:
-    if "resumed" not in stream.columns or stream.level is Level.DIGEST:
-        return []
-    marks: list[JsonValue] = stream.table(["resumed"])["resumed"].to_pylist()
-    return marks
-
-
 def is_part_alone(stream: Stream) -> bool | None:
     """Tell whether a run that was taken up again holds nothing from before that; None if unknown.
 
-    Its first row says so by a mark, or else a parent or a recording of the run does. A log of
-    neither may be of both parts.
+    Marks say so, or else its header.
     """
-    marks = _marks(stream)
-    if any(mark not in _UNMARKED for mark in marks):
-        return marks[0] not in _UNMARKED
+    first, any_row = _marks(stream)
+    return first if any_row else is_told_alone(stream)
+
+
+def is_told_alone(stream: Stream) -> bool | None:
+    """Tell whether a header says that nothing from before the restart is there; None if it may be.
+
+    A run has a parent, or was recorded while it ran; a log of neither may be of both parts.
+    """
     recorded = stream.environment.platform is not None
     return True if recorded or stream.declared.parent is not UNKNOWN else None
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from detloader.audits.batches import batch_starts
 from detloader.audits.integers import tally
-from detloader.audits.measures.conditions import is_part_alone
+from detloader.audits.measures.conditions import is_told_alone
 from detloader.audits.rule import CannotTell
 
 if TYPE_CHECKING:
@@ -87,9 +87,11 @@ def is_joined(whole: StreamView, resumed: StreamView, position: int) -> bool:
     """
     if not 0 < position < resumed.rows:
         return False
-    alone = is_part_alone(resumed.stream)
-    if alone is not None:
-        return not alone
+    marked = _marked_rows(resumed)
+    if len(marked):
+        return int(marked[0]) > 0
+    if is_told_alone(resumed.stream):
+        return False
     if _is_like(whole, 0, resumed, min(CERTAIN, position)):
         return True
     # More than can come after it was no part, unless that began earlier than it should.

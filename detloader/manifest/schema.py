@@ -114,7 +114,7 @@ UNITS = ("records", "batches", "epochs", "elements")
 
 
 class Resume(_Part, frozen=True, kw_only=True):
-    """Where a resumed run took up the run that it continues."""
+    """Where a resumed run took up the run that it continues, counted on each rank alone."""
 
     position: _Count
     unit: str = "records"
