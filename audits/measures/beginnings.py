@@ -86,7 +86,7 @@ def is_cut_before_end(view: StreamView, rows: Integers) -> bool:
         view: the run; one without a baseline is not.
         rows: shape (rows,), int64; the rows of one epoch.
     """
-    if view.baseline is None:
+    if view.baseline is None or not len(rows):
         return False
     mine, baseline = view.take(rows), view.baseline
     whole = baseline.take(baseline.epochs.get(int(mine.epoch[0]), slice(0)))

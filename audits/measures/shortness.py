@@ -156,8 +156,8 @@ def _count(view: StreamView, known: Known, expected: int, *, each_once: bool) ->
 
 def _judged(view: StreamView, *, each_once: bool) -> list[tuple[int, Integers]]:
     """Give the epochs that were not merely interrupted: of the last one, the baseline tells it."""
-    epochs = list(view.by_epoch())
-    return epochs if each_once and is_cut_before_end(view, epochs[-1][1]) else epochs[:-1]
+    *epochs, last = list(view.by_epoch()) or [(0, np.zeros(0, np.int64))]
+    return [*epochs, last] if each_once and is_cut_before_end(view, last[1]) else epochs
 
 
 def _came(view: StreamView, rows: Integers) -> Integers:

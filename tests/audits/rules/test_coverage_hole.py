@@ -725,3 +725,11 @@ def test_the_first_records_are_the_samples_of_an_unshuffled_run(text: bool, tmp_
 
     assert loud_rules(meant) == []
     assert "`num_samples` leaves 500 records out" in str(findings_of(drawn, RULE)[0].cause)
+
+
+def test_a_run_without_a_row_has_no_short_epoch(tmp_path: Path) -> None:
+    declared = PASSES | {"shuffle": True}
+    a = write_run(tmp_path / "a", epochs_of(without(64, seed=1)), declared)
+    b = write_run(tmp_path / "b", {"epoch": [], "record": []}, declared)
+
+    assert findings_of(audit(a, b), RULE) == []
