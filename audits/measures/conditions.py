@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EQUAL_ARGUMENTS",
+    "PERSISTENCE",
     "config_differences",
     "declared_of",
     "effective_seed",
@@ -46,6 +47,9 @@ EQUAL_ARGUMENTS = "equal arguments"
 """What a rule lacks where the configurations of two runs differ."""
 
 TOPOLOGY = ("workers", "threads", "world_size", "start_method")
+PERSISTENCE = "persistent_workers"
+"""Entry of a configuration: whether workers, and what they know, outlive an epoch."""
+
 SETTINGS = (
     "loader",
     "order_policy",
@@ -84,7 +88,7 @@ INERT = frozenset(
     """.split()  # noqa: SIM905 - read as a page
 )
 """Entries of a configuration that change no sample: how fast a loader is, and in which order;
-where results go; how a model is trained."""
+where results go; how a model is trained. `PERSISTENCE` is one, and is asked for by itself."""
 
 
 def is_unexplained(comparison: Comparison, known: Known) -> bool:
@@ -112,8 +116,20 @@ def environment_variable(stream: Stream, name: str) -> Any:
 
 
 def topology_differences(a: Stream, b: Stream) -> dict[str, JsonValue]:
-    """Give the fields of the topology that both declare, and declare otherwise."""
-    return _differences(a, b, TOPOLOGY)
+    """Give the fields of the topology that both declare, and declare otherwise.
+
+    Whether workers outlive an epoch is one of them, where both configurations tell it.
+    """
+    fields = _differences(a, b, TOPOLOGY)
+    left, right = (_entry(stream, PERSISTENCE) for stream in (a, b))
+    if UNKNOWN not in (left, right) and left != right:
+        fields[PERSISTENCE] = [left, right]
+    return fields
+
+
+def _entry(stream: Stream, name: str) -> Any:
+    config = stream.declared.config
+    return UNKNOWN if config is UNKNOWN else config.get(name, UNKNOWN)
 
 
 def setting_differences(a: Stream, b: Stream) -> list[str]:
@@ -248,7 +264,7 @@ def require_equal_seeds(a: Stream, b: Stream, *, random: bool) -> None:
 
 def equal_conditions(a: Stream, b: Stream) -> list[JsonValue]:
     """Name what both runs declare, and declare alike."""
-    names = ("seed", *TOPOLOGY, *SETTINGS)
+    names = ("seed", *TOPOLOGY, *SETTINGS, "config")
     equal: list[JsonValue] = [
         name
         for name in names
@@ -257,8 +273,6 @@ def equal_conditions(a: Stream, b: Stream) -> list[JsonValue]:
     versions = _versions(a)
     if versions and versions == _versions(b):
         equal.append("versions")
-    if declared_of(a, "config") is not UNKNOWN and not config_differences(a, b):
-        equal.append("config")
     return equal
 
 

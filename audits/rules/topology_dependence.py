@@ -2,8 +2,9 @@
 
 ## What it catches
 
-Two runs that declare another number of workers, threads or ranks, or another start
-method, and nothing else otherwise, and that do not deliver the same.
+Two runs that declare another number of workers, threads or ranks, another start
+method, or `persistent_workers` in one of them, and nothing else otherwise, and that do
+not deliver the same.
 
 ## Why it hurts
 
@@ -21,6 +22,8 @@ Each worker has a stream of its own, so that draws depend on how many there are:
 
 Derive draws from seed, epoch and record instead of from the worker. Shuffle, filter
 and batch before the work is dealt to workers, or after it is brought together again.
+Torch draws a seed for its workers from the generator of the loader, in each epoch or, of
+persistent workers, in the first one alone: give the sampler a generator of its own.
 
 ## Evidence
 
@@ -35,14 +38,15 @@ and batch before the work is dealt to workers, or after it is brought together a
 
 ## Limits
 
-Needs one of `workers`, `threads`, `world_size` and `start_method` in both runs, that
-differs. Does not speak where source, seed or partition explain the difference, where
-copies of one random generator explain that draws differ and nothing else does, where
-only the place in a global batch or the rank differs, where each epoch of one run is the
-beginning of the other's, which was merely left earlier, or where a few records hold
-other bytes and nothing else differs, which is content drift. Where a setting, a version
-or a restart differs as well, it cannot tell; nor where a seed is unknown, unless each
-worker of one run keeps the order of the other.
+Needs one of `workers`, `threads`, `world_size`, `start_method` and
+`config.persistent_workers` in both runs, that differs. Does not speak where source,
+seed or partition explain the difference, where copies of one random generator explain
+that draws differ and nothing else does, where only the place in a global batch or the
+rank differs, where each epoch of one run is the beginning of the other's, which was
+merely left earlier, or where a few records hold other bytes and nothing else differs,
+which is content drift. Where a setting, a version or a restart differs as well, it
+cannot tell; nor where a seed is unknown, unless each worker of one run keeps the order
+of the other.
 
 ## Seen in
 
@@ -60,6 +64,7 @@ from detloader.audits.confirm import replay_again
 from detloader.audits.integers import distinct
 from detloader.audits.measures.aspects import aspects_of, is_beginning
 from detloader.audits.measures.conditions import (
+    PERSISTENCE,
     UNKNOWN,
     declared_of,
     equal_conditions,
@@ -150,7 +155,9 @@ def _fault(comparison: Comparison, fields: dict[str, JsonValue], aspects: Aspect
         message=f"With {changed} and all else equal, {aspects.sentence()}.{lost}",
         cause=f"The loader's result is a function of {' and '.join(fields)}.",
         evidence=evidence,
-        confirm=replay_again(b.path, b.stream, **{field: _pair(values)[0]}),
+        confirm=None
+        if field == PERSISTENCE
+        else replay_again(b.path, b.stream, **{field: _pair(values)[0]}),
     )
 
 

@@ -227,3 +227,21 @@ def test_workers_that_take_turns_need_no_known_seed(seed: int | None, tmp_path: 
     assert sorted(in_turns) == [*range(60)]
     assert loud_rules(result) == [RULE]
     assert evidence_of(findings_of(result, RULE)[0])["formula"] == "b = interleave(shards(a, 3), 4)"
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_workers_that_outlive_an_epoch_are_named_beside_their_number(
+    workers: int, tmp_path: Path
+) -> None:
+    first, second, third = order(40, epochs=3)
+    common = {"workers": workers, "config": {"persistent_workers": False, "scale": 2}}
+    other = {"workers": 2, "config": {"persistent_workers": True, "scale": 2}}
+    a, b = rows([first, second]), rows([first, third])
+    result = compare(tmp_path, a, b, other, **common)
+    (finding,) = findings_of(result, RULE)
+    fields = {"workers": [0, 2]} if not workers else {}
+
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(finding)["fields"] == fields | {"persistent_workers": [False, True]}
+    assert "config" not in evidence_of(finding)["equal"]
+    assert "persistent_workers" in finding.cause
