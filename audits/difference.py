@@ -10,17 +10,21 @@ from detloader.audits.asking import Answers, ask_about_difference, ask_about_hea
 from detloader.audits.compare import compare
 from detloader.audits.explain import explain
 from detloader.audits.extent import tell_extent, tell_shorter_epochs
+from detloader.audits.first import first_difference
 from detloader.audits.headers import hidden_differences, not_compared, tell_hidden
 from detloader.audits.levels import first_differences
+from detloader.audits.numbering import number_alike, tell_numbering
 from detloader.audits.pairs import NO_COMMON_ROWS, load_pair
 from detloader.audits.picture import Scene, take_pictures
 from detloader.audits.rule import all_rules, header_rules
+from detloader.audits.sampled import joined
 from detloader.findings import Counts, Severity, StreamResult, Verdict
 
 if TYPE_CHECKING:
     from detloader.audits.compare import Comparison
     from detloader.audits.pairs import Pair
     from detloader.audits.streams import Selection
+    from detloader.audits.view import StreamView
     from detloader.manifest.reader import Stream
 
 __all__ = ["audit_rows"]
@@ -36,8 +40,10 @@ def audit_rows(
     pair = load_pair(path_a, stream_a, path_b, stream_b)
     if not pair.coverage:
         return _result(pair, Verdict.INCONCLUSIVE, NO_COMMON_ROWS)
-    comparison = compare(pair.common_a, pair.common_b)
+    comparison = compare(pair.common_a, number_alike(pair.common_a, pair.common_b))
     result = _audit_pair(pair, comparison, selection)
+    if comparison.b is not pair.common_b:
+        result = _with_numbering(result, pair.common_a, pair.common_b)
     if not selection.pictures:
         return result
     scene = Scene(a=pair.a, b=pair.b, comparison=comparison)
@@ -57,6 +63,19 @@ def _audit_pair(pair: Pair, comparison: Comparison, selection: Selection) -> Str
         return _result(pair, Verdict.CHANGED, hidden, comparison, answers)
     told = tell_extent(comparison) or pair.tell_restart()
     return _result(pair, Verdict.IDENTICAL, told, comparison, answers)
+
+
+def _with_numbering(result: StreamResult, a: StreamView, b: StreamView) -> StreamResult:
+    """Say that epochs have other numbers, which makes identical rows no identical runs."""
+    same = result.verdict is Verdict.IDENTICAL
+    so = "all else is the same" if same else "were compared in their order"
+    reason = joined(f"{tell_numbering(a, b)}, and {so}: number them alike", result.reason)
+    if not same:
+        return msgspec.structs.replace(result, reason=reason)
+    first = first_difference(a, b)
+    return msgspec.structs.replace(
+        result, verdict=Verdict.CHANGED, reason=reason, first_difference=first
+    )
 
 
 def _explain(comparison: Comparison, answers: Answers) -> str | None:

@@ -15,6 +15,7 @@ from detloader.audits.first import first_difference
 from detloader.audits.headers import absent_ranks, several
 from detloader.audits.integers import distinct, overlap
 from detloader.audits.measures.aspects import is_beginning
+from detloader.audits.numbering import tell_numbering
 
 if TYPE_CHECKING:
     from detloader.audits.columns import Integers
@@ -64,10 +65,7 @@ def _epochs(a: StreamView, b: StreamView) -> str | None:
     epochs = distinct(a.epoch), distinct(b.epoch)
     shared = np.intersect1d(*epochs)
     if not len(shared):
-        return (
-            f"epochs are numbered {_span(epochs[0])} in {a.path} and {_span(epochs[1])} in "
-            f"{b.path}, and rows of other epochs are other rows: number them alike"
-        )
+        return f"{tell_numbering(a, b)}, and rows of other epochs are other rows: number them alike"
     owner, _, only = _surplus(a, b, *epochs)
     if owner is None:
         return None
@@ -117,8 +115,3 @@ def tell_shorter_epochs(comparison: Comparison) -> str | None:
 
 def _are(numbers: Integers) -> str:
     return "is" if len(numbers) == 1 else "are"
-
-
-def _span(numbers: Integers) -> str:
-    first, last = int(numbers[0]), int(numbers[-1])
-    return str(first) if first == last else f"{first} to {last}"

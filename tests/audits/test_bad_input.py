@@ -9,9 +9,9 @@ import pytest
 
 import detloader
 from detloader.audits import audit, check
-from detloader.findings import Verdict
+from detloader.findings import Counts, Verdict
 from detloader.reports import headline, render
-from tests.support.results import counts_of, findings_of, lacking, loud_rules
+from tests.support.results import counts_of, findings_of, first_of, lacking, loud_rules
 from tests.support.runs import write_run
 
 if TYPE_CHECKING:
@@ -156,7 +156,35 @@ def test_epochs_that_are_numbered_otherwise_are_named(tmp_path: Path) -> None:
     result = compare(tmp_path, whole, later)
 
     assert result.verdict is Verdict.CHANGED
-    assert "epochs are numbered 0 to 1 in a and 5 to 6 in b" in said(result, tmp_path)
+    assert counts_of(result) == Counts()
+    assert (first_of(result).column, first_of(result).b) == ("epoch", 5)
+    assert said(result, tmp_path) == (
+        "epochs are numbered 0 to 1 in a and 5 to 6 in b, and all else is the same: number them "
+        "alike"
+    )
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_epochs_that_are_counted_from_one_are_no_lost_epoch_and_no_new_one(
+    ranks: int, tmp_path: Path
+) -> None:
+    whole = deliver(3, ranks=ranks)
+    later = whole | {"epoch": [epoch + 1 for epoch in whole["epoch"]]}
+    result = compare(tmp_path, whole, later, num_epochs=3)
+
+    assert (result.verdict, counts_of(result), result.findings) == (Verdict.CHANGED, Counts(), [])
+    assert "epochs are numbered 0 to 2 in a and 1 to 3 in b" in said(result, tmp_path)
+
+
+def test_what_else_differs_is_found_behind_other_numbers(tmp_path: Path) -> None:
+    whole = deliver(3)
+    whole["raw"] = [record + 100 for record in whole["record"]]
+    later = whole | {"epoch": [epoch + 1 for epoch in whole["epoch"]]}
+    later["raw"] = [raw + 500 * (raw == 107) for raw in whole["raw"]]
+    result = compare(tmp_path, whole, later, num_epochs=3)
+
+    assert (counts_of(result), loud_rules(result)) == (Counts(content=3), ["content-drift"])
+    assert said(result, tmp_path).startswith("epochs are numbered 0 to 2 in a and 1 to 3 in b, and")
 
 
 def test_runs_without_an_epoch_in_common_have_no_cause_in_what_else_differs(
