@@ -42,9 +42,9 @@ twenty changed within a run, where records that came more than once show that co
 fixed, or, where `raw` was not recorded either, where both runs declare one seed or at most
 one row in four changed, unless these are all rows of some epochs.
 Where an entry of `config` differs, which may ask for other content, it cannot tell.
-Where records merely have each other's bytes, the source is enumerated otherwise, which
-is not this rule. Where all that several ranks deliver in an epoch has other content on each,
-these may be other records of the same IDs: it cannot tell.
+That records have each other's bytes, as where IDs are places in a listing, is left to an
+earlier cause where there is one. Where all that several ranks deliver in an epoch has
+other content on each, these may be other records of the same IDs: it cannot tell.
 
 ## Seen in
 
@@ -198,7 +198,8 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
             rows_a, rows_b = rows_a[other], rows_b[other]
         else:
             column = "content"
-    if _have_each_others_bytes(a.compared[column].take(rows_a), b.compared[column].take(rows_b)):
+    exchanged = _are_exchanged(a.compared[column].take(rows_a), b.compared[column].take(rows_b))
+    if exchanged and known.causes:
         return []
     if column == "content" and "draws" not in a.compared and not _is_fixed(comparison):
         raise CannotTell("draws")
@@ -208,14 +209,18 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
             b,
             column,
             rows_b,
-            cause="The source, or how it is read, gives other bytes for the same records.",
-            where="the baseline has other bytes",
+            cause="The source is listed in another order, or its names were exchanged."
+            if exchanged
+            else "The source, or how it is read, gives other bytes for the same records.",
+            where="the baseline has them under others of these records"
+            if exchanged
+            else "the baseline has other bytes",
         )
     ]
 
 
-def _have_each_others_bytes(a: Column, b: Column) -> bool:
-    """Tell whether most changed records hold what other changed records held."""
+def _are_exchanged(a: Column, b: Column) -> bool:
+    """Tell whether most changed rows hold what other changed records held."""
     return len(b.values) > 1 and contains(a.values, b.values).mean() > 0.5  # noqa: PLR2004
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from detloader.audits import audit, check
 from detloader.findings import Result, Severity
-from tests.support.results import evidence_of, findings_of, lacking
+from tests.support.results import evidence_of, findings_of, lacking, loud_rules
 from tests.support.runs import write_run
 
 if TYPE_CHECKING:
@@ -95,11 +95,31 @@ def test_other_content_under_other_draws_is_a_consequence(tmp_path: Path) -> Non
     assert findings_of(compare(tmp_path, a, b), RULE) == []
 
 
-def test_records_with_each_others_bytes_are_no_drift(tmp_path: Path) -> None:
-    a = rows_of(20, "raw")
-    b = a | {"raw": [*a["raw"][1:], a["raw"][0]]}
+@pytest.mark.parametrize("swapped", [(3, 9), tuple(range(20))])
+@pytest.mark.parametrize("indexed", [False, True])
+def test_records_with_each_others_bytes_are_named(
+    swapped: tuple[int, ...], indexed: bool, tmp_path: Path
+) -> None:
+    a = rows_of(20, "raw") | ({"index": [*range(20)]} if indexed else {})
+    others = dict(zip(swapped, (*swapped[1:], swapped[0]), strict=True))
+    b = a | {"raw": [a["raw"][others.get(record, record)] for record in range(20)]}
+    result = compare(tmp_path, a, b, seed=1, shuffle=True)
+    (finding,) = findings_of(result, RULE)
 
-    assert findings_of(compare(tmp_path, a, b), RULE) == []
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(finding)["records"] == [*swapped]
+    assert "under others of these records" in finding.message
+
+
+def test_each_others_bytes_follow_from_other_workers(tmp_path: Path) -> None:
+    a = rows_of(20, "raw") | {"batch": [record // 4 for record in range(20)]}
+    b = a | {"record": [*a["record"][::-1]]}
+    runs = [
+        write_run(tmp_path / name, rows, {"shuffle": False, "workers": workers})
+        for name, rows, workers in (("a", a, 1), ("b", b, 2))
+    ]
+
+    assert loud_rules(audit(*runs)) == ["topology-dependence"]
 
 
 def test_raw_bytes_that_change_between_epochs(tmp_path: Path) -> None:
