@@ -69,11 +69,13 @@ def without(stream: Stream, columns: Iterable[str]) -> Stream:
 def without_unlike(a: Stream, b: Stream) -> Stream:
     """Give b, without the columns that were not made as those of a were.
 
-    They are content that was digested otherwise; draws and content where one run has them of its
-    first epoch alone; and where unlike parts of the runs were recorded, digests of rows that
-    were not kept.
+    They are content that was digested otherwise; draws that were taken for whole batches, unless
+    these are as large in both; draws and content where one run has them of its first epoch
+    alone; and where unlike parts of the runs were recorded, digests of rows that were not kept.
     """
     unlike: set[str] = set()
+    if _drawn_together(a) != _drawn_together(b):  # nobody knows which record drew what
+        unlike |= {name for name in b.columns if name.startswith("draws")}
     if a.roundings != b.roundings or len(a.roundings) > 1:
         unlike |= {"content"}
     if _then(a) != _then(b):
@@ -82,6 +84,17 @@ def without_unlike(a: Stream, b: Stream) -> Stream:
     if a.samplings != b.samplings and level is not Level.DIGEST:
         unlike |= {name for name in b.columns if not is_stored(name, level)}
     return without(b, unlike) if unlike else b
+
+
+def _drawn_together(stream: Stream) -> object:
+    """Tell how many rows have draws that were taken at once; False where each has its own."""
+    config = stream.declared.config
+    if config is msgspec.UNSET or config.get("draws_of") != "batch":
+        return False
+    if "draws" not in stream.columns or stream.level is not Level.FULL:
+        return False
+    draws = stream.table(["draws"])["draws"]
+    return draws.null_count < len(draws) and stream.declared.batch_size
 
 
 def _then(stream: Stream) -> set[object]:

@@ -41,6 +41,8 @@ another augmentation: then it speaks only in evaluations, where at most one reco
 twenty changed within a run, where records that came more than once show that content is
 fixed, or, where `raw` was not recorded either, where both runs declare one seed or at most
 one row in four changed, unless these are all rows of some epochs.
+Draws that were taken for the samples of a batch at once (`config.draws_of` "batch") are
+known for each record only where batches are as large in both runs.
 Where an entry of `config` differs, which may ask for other content, it cannot tell.
 That records have each other's bytes, as where IDs are places in a listing, is left to an
 earlier cause where there is one. Where all that several ranks deliver in an epoch has
@@ -233,10 +235,19 @@ def _is_fixed(comparison: Comparison) -> bool:
         return True
     if "raw" in a.compared or _is_bound_to_epochs(comparison):
         return False  # the bytes are the same, or draws are likelier to change with the epoch
+    if _draw_together(a) or _draw_together(b):
+        return False
     seeded_alike = a.declared("seed") is not None and a.declared("seed") == b.declared("seed")
     if seeded_alike and not comparison.counts.moved:  # draws may follow the place
         return True
     return float(comparison.drifted.mean()) <= FEW_BETWEEN_RUNS
+
+
+def _draw_together(view: StreamView) -> bool:
+    """Tell whether samples of a batch were made at once, and not without draws."""
+    if view.config("draws_of") != "batch":
+        return False
+    return not view.has("draws") or not view.column("draws").missing().all()
 
 
 def _is_bound_to_epochs(comparison: Comparison) -> bool:

@@ -81,7 +81,9 @@ class DrawWitness:
         """Digest what was drawn since the batch began.
 
         The last look is the batch's, and concerns all rows; those before it are the samples',
-        one for each, or one for all that were made together.
+        one for each, or several where each is made of parts: of all samples the first part,
+        then of all the second. Where there is one look for all, their draws are told apart
+        by their places.
 
         Args:
             rows: records of the batch.
@@ -100,8 +102,8 @@ class DrawWitness:
             drawn = _drawn(states)
             if drawn.any():
                 column = self._names.index(name) if name in self._names else len(self._names)
-                of_rows = fold_draws(digests[:, column], drawn[:-1])
-                digests[:, column] = fold_draws(of_rows, drawn[-1:])
+                for part in [*_parts(drawn[:-1], rows), drawn[-1:]]:
+                    digests[:, column] = fold_draws(digests[:, column], part)
         return digests
 
     def _search(self) -> None:
@@ -121,6 +123,13 @@ def _drawn(states: NDArray[np.uint64]) -> NDArray[np.uint64]:
     digests = states @ _FACTORS
     before, after = digests[:-1], digests[1:]
     return np.where(before == after, np.uint64(0), before * ODD + after)
+
+
+def _parts(drawn: NDArray[np.uint64], rows: int) -> NDArray[np.uint64]:
+    """Give what samples drew, in turn: shape (parts, rows)."""
+    if len(drawn) >= rows:
+        return drawn.reshape(-1, max(rows, 1))
+    return np.where(drawn == 0, drawn, fold_draws(drawn, np.arange(rows, dtype=np.uint64)))[None]
 
 
 class _Found(NamedTuple):

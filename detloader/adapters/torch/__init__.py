@@ -7,6 +7,7 @@ watched     what Torch is given in place of data set, collating and starting fun
 watch       looks on while a batch is made, in whichever process that is
 reading     what can be told of samples; tensors: as arrays and labels
 witness     what travels with a batch
+at_once     which data sets read a whole batch at once
 recording   counts epochs in the loop's process; rows: what is written
 declared    what loader and samplers say of themselves; samplers: what can be told of one
 subsets     which records of the data set below a subset has
@@ -33,6 +34,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from detloader.adapters import Recorded, find_iterate
 from detloader.adapters.ids import id_array
 from detloader.adapters.request import Request
+from detloader.adapters.torch.at_once import reads_at_once
 from detloader.adapters.torch.batches import wrap_batches
 from detloader.adapters.torch.declared import (
     declared_of,
@@ -119,7 +121,7 @@ def _record(loader: DataLoader[Any], request: Request) -> RecordedLoader:
     ids = _ids_of_indices(loader, request)
     rows = RowMaker(columns, ids)
     seeds: dict[int, None] = {}
-    writer = request.writer(**_declared(loader, generators, ids))
+    writer = request.writer(**_declared(loader, request, generators, ids))
     return twin_of(loader, Recording(watch, Recorder(writer, rows.encode, seeds), seeds))
 
 
@@ -158,7 +160,10 @@ def _watch(loader: DataLoader[Any], request: Request, generators: Sequence[str] 
 
 
 def _declared(
-    loader: DataLoader[Any], generators: Sequence[str] | None, ids: pa.Array[Any] | None
+    loader: DataLoader[Any],
+    request: Request,
+    generators: Sequence[str] | None,
+    ids: pa.Array[Any] | None,
 ) -> dict[str, Any]:
     declared = declared_of(loader)
     if ids is not None and len(ids.unique()) < len(ids):
@@ -166,11 +171,17 @@ def _declared(
         declared["config"] |= {"repeats": "ids"}
     if generators is not None:
         # These columns are of generators, and not of the members of one record.
-        declared["config"] |= {
-            "independent_draws": [*GLOBALS, *generators],
-            "inert": ["independent_draws"],
-        }
+        told: dict[str, Any] = {"independent_draws": [*GLOBALS, *generators]}
+        if _makes_batches_at_once(loader, request):
+            told["draws_of"] = "batch"
+        declared["config"] |= {**told, "inert": [*told]}
     return declared
+
+
+def _makes_batches_at_once(loader: DataLoader[Any], request: Request) -> bool:
+    if loader.batch_sampler is None:
+        return _delivers_batches(loader, request)
+    return not isinstance(loader.dataset, IterableDataset) and reads_at_once(loader.dataset)
 
 
 def _holders(loader: DataLoader[Any]) -> dict[str, object]:

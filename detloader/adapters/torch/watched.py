@@ -12,6 +12,7 @@ from typing import Any, Self
 from torch.utils.data import get_worker_info
 
 from detloader.adapters import find_iterate
+from detloader.adapters.torch.at_once import looking_on, reads_at_once
 from detloader.adapters.torch.watch import Watch
 from detloader.adapters.torch.witness import Delivery
 
@@ -73,6 +74,8 @@ class _Map(_Watched):
     def _read(self, indices: Sequence[Any]) -> Any:
         original, look = self._original, self._watch.look
         if at_once := getattr(original, "__getitems__", None):
+            if not reads_at_once(original):
+                return looking_on(original, look).__getitems__(indices)
             samples = at_once(indices)
             look()
             return samples

@@ -18,6 +18,8 @@ from torch.utils.data import (
     DataLoader,
     RandomSampler,
     SequentialSampler,
+    StackDataset,
+    Subset,
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
@@ -81,6 +83,10 @@ DATASETS: dict[str, Build] = {
     "global draws": lambda: GlobalDraws(SIZE),
     "own generators": lambda: Augmented(SIZE),
     "all at once": lambda: Fetching(SIZE),
+    "a subset": lambda: Subset(Subset(GlobalDraws(20), range(2, 18)), range(SIZE)),
+    "a subset of what is read at once": lambda: Subset(Fetching(20), range(SIZE)),
+    "a stack": lambda: StackDataset(Subset(GlobalDraws(20), range(SIZE)), Augmented(SIZE)),
+    "a stack of all": lambda: StackDataset(a=GlobalDraws(SIZE), b=Fetching(SIZE)),
 }
 
 ITERABLES: dict[str, Build] = {

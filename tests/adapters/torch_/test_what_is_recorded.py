@@ -31,7 +31,6 @@ from detloader.manifest.rounding import EXACT
 from tests.support.loaders import rows_of
 from tests.support.torch_datasets import (
     Augmented,
-    Fetching,
     GlobalDraws,
     distributed_sampler,
     pad_together,
@@ -199,14 +198,6 @@ def test_draws_that_the_collating_function_takes_are_those_of_its_whole_batch(
     loader = torch_loader(samples, batch_size=2, collate_fn=pad_together)
 
     draws = column(recorded(loader, tmp_path / "run"), "draws_torch")
-
-    assert draws[0] == draws[1] != draws[2] == draws[3]
-
-
-def test_draws_of_samples_that_are_made_at_once_are_those_of_all_of_them(tmp_path: Path) -> None:
-    draws = column(
-        recorded(torch_loader(Fetching(4), batch_size=2), tmp_path / "run"), "draws_torch"
-    )
 
     assert draws[0] == draws[1] != draws[2] == draws[3]
 
