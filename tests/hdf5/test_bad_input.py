@@ -80,6 +80,14 @@ def test_a_file_that_another_program_writes_to_is_named(tmp_path: Path) -> None:
     assert first_values(load(tmp_path, shuffle=False)) == [0, 1, 2]
 
 
+@pytest.mark.parametrize("name", [f"{'a' * 300}.hdf5", f"{'a/' * 3000}b.hdf5"])
+def test_a_name_that_is_too_long_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(FileError, match=r"a\.hdf5|b\.hdf5") as caught:
+        load(tmp_path / name)
+
+    assert "File name too long: correct or drop it" in str(caught.value)
+
+
 def test_a_dead_link_is_named(tmp_path: Path) -> None:
     (tmp_path / "link.hdf5").symlink_to(tmp_path / "gone.hdf5")
 
@@ -183,6 +191,13 @@ def test_a_missing_key_is_a_key_error_that_names_near_ones(
         load(tmp_path, key=key)
 
     assert isinstance(caught.value, KeyError)
+
+
+def test_a_key_does_not_end_at_a_nul(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "a.hdf5", numbered(3))
+
+    with pytest.raises(MissingKeyError, match=r"did you mean data/image"):
+        load(path, key="data/image\0more", validate=False)
 
 
 @pytest.mark.parametrize("key", ["data/image/values", "/data/image/values"])

@@ -138,9 +138,14 @@ def _local(given: Sequence[str], revision: str | None) -> tuple[list[str], dict[
 
 def _expand(path: str, *, published: bool) -> Iterator[str]:
     found = Path(path)
-    if found.is_dir():
+    try:
+        is_folder, is_there = found.is_dir(), found.exists() or found.is_symlink()
+    except OSError as error:
+        message = f"{path} cannot be looked for: {error.strerror}: correct or drop it"
+        raise FileError(message, path) from error
+    if is_folder:
         yield from _in_folder(path, published=published)
-    elif not found.exists() and not found.is_symlink():
+    elif not is_there:
         raise MissingFileError(f"{path} does not exist: correct or drop it", path)
     elif found.suffix not in _SUFFIXES:
         raise FileError(f"{path} is no HDF5 file by its name: rename it to end in .hdf5", path)

@@ -201,7 +201,8 @@ def _dataset(file: Any, key: str, path: str) -> Any:
         found = h5py.h5o.open(file, _stored_name(file, key.encode()))
     except (KeyError, ValueError) as error:
         raise _no_such_key(file, key, path) from error
-    if not isinstance(found, h5py.h5d.DatasetID):
+    # HDF5 reads a name up to its first NUL.
+    if not isinstance(found, h5py.h5d.DatasetID) or "\0" in key:
         raise _no_such_key(file, key, path)
     return found
 
