@@ -120,8 +120,12 @@ def _enters_alike(comparison: Comparison, parting: Parting) -> bool:
 
 
 def _is_no_chance(comparison: Comparison, parting: Parting) -> bool:
-    """Tell whether two shuffles by different seeds would not begin so much alike."""
-    if parting.offset is not None:
+    """Tell whether two shuffles by different seeds would not begin so much alike.
+
+    One that seeds each epoch with seed + epoch is whole epochs apart under other seeds, too, but
+    not after epochs that are equal.
+    """
+    if parting.offset is not None and parting.equal:
         return True
     before = comparison.a.epoch[comparison.a.epoch < parting.first]
     if parting.what == "draws":

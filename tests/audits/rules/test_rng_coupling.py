@@ -74,6 +74,19 @@ def test_a_run_that_is_whole_epochs_ahead(ahead: int, tmp_path: Path) -> None:
     assert f"k + {ahead}" in finding.message
 
 
+@pytest.mark.parametrize("seeds", [{}, {"seed": 4}])
+def test_seed_plus_epoch_is_ahead_under_another_seed(seeds: dict[str, int], tmp_path: Path) -> None:
+    orders = stream(20, 6)
+    a = write_run(
+        tmp_path / "a", rows(orders[:4]), {"shuffle": True} | ({"seed": 3} if seeds else {})
+    )
+    b = write_run(tmp_path / "b", rows(orders[1:5]), {"shuffle": True} | seeds)
+    result = audit(a, b)
+
+    assert not findings_of(result, RULE)
+    assert seeds or "seed" in lacking(result, RULE)
+
+
 def test_a_run_that_skips_an_epoch_of_the_stream_later_on(tmp_path: Path) -> None:
     orders = stream(20, 6)
     (finding,) = findings_of(
