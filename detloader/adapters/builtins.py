@@ -16,7 +16,15 @@ from detloader.errors import UsageError
 from detloader.manifest.schema import Level
 from detloader.recorder import Recorder, Sealing
 
-__all__ = ["RecordedIterable", "RecordedIterator", "Steps", "reader_for", "suits", "wrap"]
+__all__ = [
+    "RecordedElements",
+    "RecordedIterable",
+    "RecordedIterator",
+    "Steps",
+    "reader_for",
+    "suits",
+    "wrap",
+]
 
 
 def suits(loader: object) -> bool:
@@ -72,7 +80,31 @@ class _Twin:
             setattr(self._original, name, value)
 
 
-class RecordedIterable(Sealing, _Twin):
+class RecordedElements(Sealing):
+    """What records the elements of a loader one by one; each iteration is the next epoch."""
+
+    _reader: ElementReader
+    _next_epoch = 0
+
+    def _begin_epoch(self) -> int:
+        epoch = self._next_epoch
+        self._next_epoch = epoch + 1
+        return epoch
+
+    def _record(self, element: Any, epoch: int, number: int) -> None:
+        try:
+            delivered = self._read(element, epoch, number)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the training goes on
+            self._recorder.lose(error)
+            return
+        if delivered.rows:
+            self._recorder.put(delivered)
+
+    def _read(self, element: Any, epoch: int, number: int) -> Delivered:
+        return self._reader.read(element, epoch, number)
+
+
+class RecordedIterable(RecordedElements, _Twin):
     """An iterable that records what it yields; every attribute is the iterable's own.
 
     Each `iter()` is the next epoch, or the one that `set_epoch` named.
@@ -84,7 +116,6 @@ class RecordedIterable(Sealing, _Twin):
         super().__init__(loader)
         self._reader = reader
         self._recorder = recorder
-        self._next_epoch = 0
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate the loader once."""
@@ -111,23 +142,6 @@ class RecordedIterable(Sealing, _Twin):
             return result
 
         return set_epoch
-
-    def _begin_epoch(self) -> int:
-        epoch = self._next_epoch
-        self._next_epoch = epoch + 1
-        return epoch
-
-    def _record(self, element: Any, epoch: int, number: int) -> None:
-        try:
-            delivered = self._read(element, epoch, number)
-        except Exception as error:  # noqa: BLE001  # whatever it is, the training goes on
-            self._recorder.lose(error)
-            return
-        if delivered.rows:
-            self._recorder.put(delivered)
-
-    def _read(self, element: Any, epoch: int, number: int) -> Delivered:
-        return self._reader.read(element, epoch, number)
 
 
 class RecordedIterator(RecordedIterable):

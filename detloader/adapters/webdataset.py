@@ -7,17 +7,20 @@ the pipeline makes batches, each sample of one is a row.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping
+import functools
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, NoReturn, SupportsIndex, cast
 from urllib.parse import urlsplit
 
 from webdataset.pipeline import DataPipeline
 from webdataset.pytorch import DataLoader
 
-from detloader.adapters.builtins import RecordedIterable, reader_for
+from detloader.adapters.builtins import RecordedElements, Steps, reader_for
+from detloader.adapters.pipeline_order import arguments_of, order_of
 from detloader.adapters.request import Request
+from detloader.errors import UsageError
 from detloader.recorder import Recorder
 
 __all__ = ["RecordedPipeline", "suits", "wrap"]
@@ -29,22 +32,39 @@ def suits(loader: object) -> bool:
 
 
 def wrap(loader: DataPipeline, request: Request) -> RecordedPipeline:
-    """Start recording a pipeline."""
+    """Start recording a pipeline.
+
+    Raises:
+        UsageError: it is recorded already.
+    """
+    if isinstance(loader, RecordedPipeline):
+        raise UsageError("this pipeline is recorded already: record the one that it was made of")
     reader = reader_for(loader, request)
     kind = _kind_of_batches(loader)
     if request.batched is None:
         reader.batched = kind is not None
-    stages = [type(stage).__name__ for stage in loader.pipeline]
-    filters = [_name_of(stage) for stage in loader.pipeline]
-    about: dict[str, object] = {"shuffle": "_shuffle" in filters or "ResampledShards" in stages}
-    if "ResampledShards" in stages:
-        about["replacement"] = True
-    writer = request.writer(loader=f"webdataset.{type(loader).__name__}", **about)
-    twin = RecordedPipeline(loader, reader, Recorder(writer, reader.encode))
+    order = order_of(loader, request.ranks or 1)
+    writer = request.writer(loader=f"webdataset.{type(loader).__name__}", **order)
+    twin = _twin_of(loader)
+    twin._reader = reader  # noqa: SLF001
+    twin._recorder = Recorder(writer, reader.encode)  # noqa: SLF001
     twin._find_ids = request.ids is None  # noqa: SLF001
     twin._kind = kind or "columns"  # noqa: SLF001
     twin._is_settled = request.batched is not None or reader.batched  # noqa: SLF001
     return twin
+
+
+def _twin_of(loader: Any) -> RecordedPipeline:
+    kind: Any = _recorded_kind(loader.__class__)
+    twin = kind.__new__(kind)
+    vars(twin).update(vars(loader))
+    return cast("RecordedPipeline", twin)
+
+
+@functools.cache
+def _recorded_kind(kind: Any) -> type[RecordedPipeline]:
+    base = _RecordedEpochs if hasattr(kind, "set_epoch") else RecordedPipeline
+    return type(f"Recorded{kind.__name__}", (base, kind), {"unrecorded": kind})
 
 
 def _kind_of_batches(pipeline: DataPipeline) -> str | None:
@@ -61,28 +81,51 @@ def _kind_of_batches(pipeline: DataPipeline) -> str | None:
         elif isinstance(inner := getattr(stage, "dataset", stage), DataPipeline):
             kind = _kind_of_batches(inner)
         elif _name_of(stage) == "_batched":
-            kind = "listed" if _collation_of(stage) is None else "columns"
+            kind = "columns" if arguments_of(stage)["collation_fn"] else "listed"
         elif _name_of(stage) in {"_unbatched", "_unlisted"}:
             kind = None
     return kind
-
-
-def _collation_of(stage: Any) -> Any:
-    given = inspect.signature(stage.f).bind(None, *stage.args, **stage.kw)
-    given.apply_defaults()
-    return given.arguments.get("collation_fn", stage)
 
 
 def _name_of(stage: Any) -> str:
     return getattr(getattr(stage, "f", None), "__name__", "")
 
 
-class RecordedPipeline(RecordedIterable):
-    """A pipeline that records what it yields; every attribute is the pipeline's own."""
+class RecordedPipeline(RecordedElements, DataPipeline):
+    """A pipeline of the class and the stages of another, that records what it yields.
 
+    Attributes:
+        unrecorded: the class of the pipeline that is recorded.
+    """
+
+    unrecorded: ClassVar[type[DataPipeline]]
     _find_ids = True
     _kind = "columns"
     _is_settled = True
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate once, as the next epoch."""
+        return Steps(super().__iter__(), self._record, self._begin_epoch)
+
+    def compose(self, *_: Any) -> NoReturn:
+        """Refuse further stages: they would make a pipeline that records nothing.
+
+        Raises:
+            UsageError: always.
+        """
+        message = (
+            "what is made of a recorded pipeline would not be recorded: give it all of its stages "
+            "first, then record it"
+        )
+        raise UsageError(message)
+
+    def __reduce__(self) -> tuple[Callable[[Any], Any], tuple[Any]]:
+        """Leave the recorder behind: a copy, or another process, records nothing."""
+        kind: Any = self.unrecorded
+        plain = kind.__new__(kind)
+        kept = {name: value for name, value in vars(self).items() if name not in _RECORDING}
+        vars(plain).update(kept)
+        return _same, (plain,)
 
     def _read(self, element: Any, epoch: int, number: int) -> Any:
         if not self._is_settled:
@@ -95,6 +138,25 @@ class RecordedPipeline(RecordedIterable):
         return self._reader.read(
             element, epoch, number, known, parts.samples, content_of=parts.content
         )
+
+
+_RECORDING = {"_reader", "_recorder", "_next_epoch", "_find_ids", "_kind", "_is_settled"}
+
+
+def _same(pipeline: Any) -> Any:
+    return pipeline
+
+
+class _RecordedEpochs(RecordedPipeline):
+    """A pipeline of the user's own class, which is told the epoch."""
+
+    def set_epoch(self, epoch: int, *arguments: Any, **options: Any) -> Any:
+        """Set the epoch whose order is next."""
+        told: Any = super()
+        result = told.set_epoch(epoch, *arguments, **options)
+        if isinstance(epoch, SupportsIndex):
+            self._next_epoch = operator.index(epoch)
+        return result
 
 
 class _Parts(NamedTuple):

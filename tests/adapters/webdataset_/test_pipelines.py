@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import warnings
 from collections.abc import Callable, Iterator
@@ -11,8 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 import webdataset as wds
+from torch.utils.data import DataLoader, IterableDataset
 
 from detloader import audit, open_run, record
+from detloader.errors import UsageError
 from detloader.findings import Verdict
 
 # WebDataset leaves the shards that it read to the garbage collector, who complains.
@@ -173,14 +176,48 @@ def test_a_field_can_name_the_records(shards: str, tmp_path: Path) -> None:
     assert column(tmp_path / "run", "record") == found
 
 
-def test_methods_of_the_pipeline_make_pipelines_that_are_not_recorded(
-    shards: str, tmp_path: Path
-) -> None:
-    with record(pipeline(shards), tmp_path / "run") as samples:
-        assert len(list(samples.to_tuple("cls"))) == 24
-        assert len(list(samples)) == 24
+def test_the_twin_is_a_pipeline_that_a_torch_loader_takes(shards: str, tmp_path: Path) -> None:
+    with record(pipeline(shards), tmp_path / "run") as twin:
+        assert isinstance(twin, wds.WebDataset)
+        assert isinstance(twin, IterableDataset)
+        assert len(list(DataLoader(twin, batch_size=None))) == 24
+        assert len(list(DataLoader(twin, batch_size=None, num_workers=1))) == 24
+        with pytest.raises(TypeError):
+            len(twin)
 
     assert open_run(tmp_path / "run").rows == 24
+
+
+def test_its_length_and_its_epochs_can_be_set(shards: str, tmp_path: Path) -> None:
+    with record(pipeline(shards), tmp_path / "run") as twin:
+        assert len(twin.with_length(7, silent=True)) == 7
+        assert len(list(twin.with_epoch(30))) == 30
+        assert len(list(copy.copy(twin))) == len(list(copy.deepcopy(twin))) == 30
+
+    assert column(tmp_path / "run", "epoch") == [0] * 30
+
+
+def test_a_pipeline_of_ones_own_class_is_told_its_epoch(shards: str, tmp_path: Path) -> None:
+    class Told(wds.WebDataset):  # type: ignore[misc]  # the library has no types
+        epoch = 0
+
+        def set_epoch(self, epoch: int) -> None:
+            self.epoch = epoch
+
+    with record(Told(shards, shardshuffle=False), tmp_path / "run") as twin:
+        twin.set_epoch(4)
+        list(twin)
+
+    assert twin.epoch == 4
+    assert set(column(tmp_path / "run", "epoch")) == {4}
+
+
+def test_what_would_be_made_of_the_twin_is_refused(shards: str, tmp_path: Path) -> None:
+    with record(pipeline(shards), tmp_path / "run") as twin:
+        with pytest.raises(UsageError, match="give it all of its stages first"):
+            twin.batched(4)
+        with pytest.raises(UsageError, match="recorded already"):
+            record(twin, tmp_path / "again")
 
 
 def test_each_iteration_is_an_epoch(shards: str, tmp_path: Path) -> None:
