@@ -280,3 +280,10 @@ def test_a_digester_kept_over_batches_gives_what_each_batch_alone_gives(
             digest({**batch, "text": ["é"] * size}).tolist()
             == batch_digests({**batch, "text": ["é"] * size}).tolist()
         )
+
+
+def test_what_a_mask_hides_is_no_content() -> None:
+    masked = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
+    for digest in (sample_digest, batch_digests):
+        with pytest.raises(UndigestibleError, match="fill them"):
+            digest({"x": masked})

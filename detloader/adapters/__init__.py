@@ -13,6 +13,8 @@ A module of this package is named after the top-level package whose loaders it r
     rank_of(loader) -> …          where loaders know it: their rank and the number of ranks, or None
     iterate(loader, note) -> …    where data sets inside other loaders know which record they read:
                                   an iterator over one, which notes each record's number
+    places(loader) -> …           where data sets are selections of others: where each of their
+                                  records stands there, int64; None where that is its index
 
 and is imported only for an object of its package, so it may import that package freely.
 """
@@ -30,9 +32,11 @@ from detloader.adapters.request import Request
 from detloader.errors import UsageError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from detloader.grain.alone import Alone
 
-__all__ = ["Adapter", "Recorded", "find_adapter", "find_alone", "find_iterate"]
+__all__ = ["Adapter", "Recorded", "find_adapter", "find_alone", "find_iterate", "find_places"]
 
 
 class Recorded(Protocol):
@@ -86,6 +90,15 @@ def find_iterate(dataset: object) -> Callable[..., Iterator[Any]] | None:
         iterate: Callable[..., Iterator[Any]] | None = getattr(adapter, "iterate", None)
         if iterate is not None and adapter.suits(dataset):
             return iterate
+    return None
+
+
+def find_places(dataset: object) -> pa.Array[Any] | None:
+    """Return where the records of a selection stand in what it is of; None of other data sets."""
+    for adapter in _adapters(type(dataset)):
+        places: Callable[[object], pa.Array[Any] | None] | None = getattr(adapter, "places", None)
+        if places is not None and adapter.suits(dataset):
+            return places(dataset)
     return None
 
 

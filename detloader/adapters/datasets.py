@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import datasets
+import numpy as np
 import pyarrow as pa
 
 from detloader.adapters.cut_tables import first_place
@@ -25,7 +26,7 @@ from detloader.manifest.content import UndigestibleError
 from detloader.manifest.schema import Level
 from detloader.recorder import Recorder, Sealing
 
-__all__ = ["RecordedDataset", "RecordedStream", "suits", "wrap"]
+__all__ = ["RecordedDataset", "RecordedStream", "places", "suits", "wrap"]
 
 
 def suits(loader: object) -> bool:
@@ -34,31 +35,60 @@ def suits(loader: object) -> bool:
 
 
 def wrap(loader: Any, request: Request) -> RecordedDataset | RecordedStream:
-    """Start recording a dataset."""
-    if isinstance(loader, datasets.Dataset):
-        return RecordedDataset(
-            loader, _Watch(request, _places(loader, request.ids), _about(loader))
-        )
+    """Start recording a dataset.
+
+    Raises:
+        UsageError: `ids` are those of rows, where an element is no row of a table.
+    """
+    if isinstance(loader, datasets.Dataset) and not request.batched:
+        about = _about(loader) | _about_table(loader)
+        return RecordedDataset(loader, _Watch(request, _ids_of_rows(loader, request.ids), about))
     if request.ids is not None and not isinstance(request.ids, str) and not callable(request.ids):
-        message = "a stream does not say which record it reads: give ids as a column or a function"
+        what = "a row that is a batch" if isinstance(loader, datasets.Dataset) else "a stream"
+        message = f"{what} does not say which record it reads: give ids as a column or a function"
         raise UsageError(message)
-    return RecordedStream(loader, _Watch(request, None, _about(loader)))
+    kind = RecordedDataset if isinstance(loader, datasets.Dataset) else RecordedStream
+    return kind(loader, _Watch(request, None, _about(loader)))
+
+
+def places(dataset: object) -> pa.Array[Any] | None:
+    """Return where each row stands in the table behind a dataset; None where it is its index."""
+    if not isinstance(dataset, datasets.Dataset):
+        return None
+    first, mapping = first_place(dataset.data), _mapping(dataset)
+    if mapping is None:
+        return pa.array(np.arange(first, first + len(dataset))) if first else None
+    return pa.array(mapping.to_numpy().astype(np.int64) + first)
+
+
+def _mapping(dataset: datasets.Dataset) -> pa.ChunkedArray[Any] | None:
+    """Return the row of the table that each row is; None where they are the table's own."""
+    table: Any = dataset._indices  # noqa: SLF001  # no other way tells where rows come from
+    return None if table is None else table.column(0)
 
 
 def _about(loader: Any) -> dict[str, object]:
     config = {"fingerprint": getattr(loader, "_fingerprint", None), "split": str(loader.split)}
     known = {name: value for name, value in config.items() if value not in {None, "None"}}
     about: dict[str, object] = {"loader": f"datasets.{_kind(loader)}", "config": known}
-    if isinstance(loader, datasets.Dataset):
-        is_part = first_place(loader.data) > 0
-        if not is_part:
-            about["source_size"] = len(loader.data)
-        if is_part or len(loader) < len(loader.data):
-            # As `select`, `filter` and splits make it: what they left out is meant.
-            about |= {"num_samples": len(loader), "config": known | {"filter": "select"}}
-    elif _is_shuffled(loader):
+    if isinstance(loader, datasets.IterableDataset) and _is_shuffled(loader):
         about["shuffle"] = True
     return about
+
+
+def _about_table(loader: datasets.Dataset) -> dict[str, object]:
+    mapping, size = _mapping(loader), len(loader)
+    is_part = first_place(loader.data) > 0
+    distinct = size if mapping is None else len(mapping.unique())
+    about: dict[str, object] = {} if is_part else {"source_size": len(loader.data)}
+    config = dict(cast("dict[str, object]", _about(loader)["config"]))
+    if is_part or distinct < len(loader.data):
+        # As `select`, `filter` and splits make it: what they left out is meant.
+        about["num_samples"] = size
+        config["filter"] = "select"
+    if distinct < size:
+        config["repeats"] = "select"
+    return about | {"config": config}
 
 
 def _is_shuffled(stream: datasets.IterableDataset) -> bool:
@@ -74,17 +104,18 @@ def _kind(loader: Any) -> str:
     return "Dataset" if isinstance(loader, datasets.Dataset) else "IterableDataset"
 
 
-def _places(dataset: datasets.Dataset, ids: IdSource | None) -> list[RecordId] | None:
+def _ids_of_rows(dataset: datasets.Dataset, ids: IdSource | None) -> list[RecordId] | None:
     """Return the ID of each row; None where an element itself is asked for it."""
     if isinstance(ids, str) or callable(ids):
         return None
-    mapping: Any = dataset._indices  # noqa: SLF001  # no other way tells where rows come from
-    places = range(len(dataset)) if mapping is None else mapping.column(0).to_pylist()
     if ids is None:
-        first = first_place(dataset.data)
-        return [first + place for place in places]
-    found: Any = id_array(ids, len(dataset.data)).take(pa.array(places)).to_pylist()
-    return list(found)
+        stands = places(dataset)
+        numbers = range(len(dataset)) if stands is None else stands.to_numpy().tolist()
+        return list(numbers)
+    mapping = _mapping(dataset)
+    of_table = id_array(ids, len(dataset.data))
+    found: Any = of_table if mapping is None else of_table.take(mapping.combine_chunks())
+    return list(found.to_pylist())
 
 
 class _Watch:
@@ -96,18 +127,35 @@ class _Watch:
         self._request = request
         self._places = places
         self._reader: ElementReader | None = None
+        self._told: int | None = None
+        self.batched = bool(request.batched)
         self.recorder = Recorder[Delivered](request.writer(**about), self._encode)
         self.next_epoch = 0
 
-    def steps(self, elements: Iterator[Any], *, batched: bool) -> Iterator[Any]:
-        """Pass the elements of one iteration on, each read before it is given away."""
+    def steps(
+        self, elements: Iterator[Any], told: Callable[[], int | None], *, batched: bool
+    ) -> Iterator[Any]:
+        """Pass the elements of one iteration on, each read before it is given away.
+
+        Args:
+            elements: those.
+            told: asks the dataset for its epoch; None where it has none.
+            batched: whether an element is a batch.
+        """
         first, epoch = 0, None
         for number, element in enumerate(elements):
             if epoch is None:
                 # Not before the first element: an iterator may be made and never used.
-                epoch, self.next_epoch = self.next_epoch, self.next_epoch + 1
+                epoch = self._begin_epoch(told())
             first += self._read(element, epoch, number, first, batched=batched)
             yield element
+
+    def _begin_epoch(self, told: int | None) -> int:
+        """Number an epoch as the dataset does, if it was told another one since; else go on."""
+        if told is not None and told != self._told:
+            self._told = self.next_epoch = told
+        self.next_epoch += 1
+        return self.next_epoch - 1
 
     def _read(self, element: Any, epoch: int, number: int, first: int, *, batched: bool) -> int:
         if self._reader is None:
@@ -144,12 +192,19 @@ class _Recorded(Sealing):
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate once, as the next epoch."""
-        return self._watch.steps(iter(self._original), batched=False)
+        return self._watch.steps(
+            iter(self._original), self._told_epoch, batched=self._watch.batched
+        )
 
     def iter(self, batch_size: int, drop_last_batch: bool = False) -> Iterator[Any]:  # noqa: FBT001, FBT002 - the published parameter
         """Iterate once over batches, as the next epoch."""
         batches = self._original.iter(batch_size, drop_last_batch)
-        return self._watch.steps(batches, batched=True)
+        return self._watch.steps(batches, self._told_epoch, batched=True)
+
+    def _told_epoch(self) -> int | None:
+        return (
+            self._original.epoch if isinstance(self._original, datasets.IterableDataset) else None
+        )
 
     def __copy__(self) -> Any:
         return copy.copy(self._original)

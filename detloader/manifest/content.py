@@ -261,6 +261,8 @@ def _as_leaf(leaf: object) -> Value:
 def _as_array(leaf: object) -> NDArray[Any]:
     if leaf is None:
         return np.empty(0, "V1")
+    if isinstance(leaf, np.ma.MaskedArray):
+        raise UndigestibleError("a masked array has values that are none: fill them, filled(0)")
     try:
         array = np.asarray(cast("Any", leaf))
     except (TypeError, ValueError, RuntimeError) as error:

@@ -1,4 +1,4 @@
-"""Which records of the data set below a `Subset` has."""
+"""Which records of the data set below a selection has: a `Subset`, or one of another package."""
 
 from __future__ import annotations
 
@@ -8,24 +8,35 @@ import numpy as np
 import pyarrow as pa
 from torch.utils.data import Subset
 
+from detloader.adapters import find_places
+
 __all__ = ["places_of"]
 
 
 def places_of(dataset: object) -> pa.Array[Any] | None:
-    """Return where each record of a subset stands in the innermost data set, which is not read.
+    """Return where each record of a selection stands in the innermost data set, which is not read.
 
     Returns:
-        int64, or text where that is read by names; None of what is no subset, or one whose
+        int64, or text where that is read by names; None of what is no selection, or one whose
         indices are neither.
     """
     places: pa.Array[Any] | None = None
     while isinstance(dataset, Subset):
         below = _as_places(dataset.indices)
-        if below is None or (places is not None and not pa.types.is_int64(places.type)):
+        if below is None or not _are_numbers(places):
             return None
-        places = below if places is None else below.take(_from_start(places, len(below)))
+        places = _through(places, below)
         dataset = dataset.dataset
-    return places
+    below = find_places(dataset)
+    return places if below is None or not _are_numbers(places) else _through(places, below)
+
+
+def _are_numbers(places: pa.Array[Any] | None) -> bool:
+    return places is None or pa.types.is_int64(places.type)
+
+
+def _through(places: pa.Array[Any] | None, below: pa.Array[Any]) -> pa.Array[Any]:
+    return below if places is None else below.take(_from_start(places, len(below)))
 
 
 def _as_places(indices: Any) -> pa.Array[Any] | None:

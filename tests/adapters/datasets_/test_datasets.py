@@ -11,6 +11,7 @@ from typing import Any
 import datasets
 import pytest
 from datasets.distributed import split_dataset_by_node
+from torch.utils.data import DataLoader, Subset
 
 from detloader import audit, check, open_run, record
 from detloader.errors import UsageError
@@ -247,3 +248,65 @@ def test_rows_that_were_not_selected_are_not_missed(tmp_path: Path) -> None:
 
         assert check(tmp_path / name).verdict == "clean"
         assert open_run(tmp_path / name).streams["main"].declared.num_samples == len(dataset)
+
+
+def through_torch(dataset: Any, run: Path, level: str) -> None:
+    with record(DataLoader(dataset.with_format("torch"), batch_size=5), run, level=level) as loader:
+        list(loader)
+
+
+@pytest.mark.parametrize("level", ["order", "full"])
+def test_a_loader_of_torch_knows_rows_by_their_place_in_the_table(
+    level: str, tmp_path: Path
+) -> None:
+    for name, seed in (("a", 5), ("b", 6)):
+        through_torch(table(20).shuffle(seed=seed), tmp_path / name, level)
+    result = audit(tmp_path / "a", tmp_path / "b")
+
+    names = [int(name[1:]) for name in table(20).shuffle(seed=5)["name"]]
+    assert column(tmp_path / "a", "record") == names
+    assert column(tmp_path / "a", "index") == [*range(20)]
+    assert result.verdict is Verdict.REORDERED
+
+
+def test_a_subset_of_a_cut_table_has_the_tables_places(tmp_path: Path) -> None:
+    below = table(20).select([9, 4, 7, 1, 3]).with_format("torch")
+    with record(DataLoader(Subset(below, [3, 0]), batch_size=1), tmp_path / "run") as loader:
+        list(loader)
+
+    assert column(tmp_path / "run", "record") == [1, 9]
+
+
+@pytest.mark.parametrize("drawn", [[0, 0, *range(2, 10)], [0, 0, 1]])
+def test_rows_that_are_selected_again_are_meant(drawn: list[int], tmp_path: Path) -> None:
+    with record(table().select(drawn), tmp_path / "run") as dataset:
+        list(dataset)
+        list(dataset)
+
+    assert check(tmp_path / "run").findings == []
+
+
+def test_a_row_that_is_a_batch_is_as_many_records(tmp_path: Path) -> None:
+    for name, dataset in (("rows", table().batch(4)), ("stream", stream().batch(4))):
+        with record(dataset, tmp_path / name, ids="name", batched=True) as twin:
+            names = [name for batch in twin for name in batch["name"]]
+
+        assert len(names) == 10
+        assert column(tmp_path / name, "record") == names
+
+
+def test_rows_of_a_row_that_is_a_batch_are_in_no_table(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="give ids as a column"):
+        record(table().batch(4), tmp_path / "run", ids=[*range(10)], batched=True)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_an_epoch_that_the_stream_was_told_is_its_number(own: bool, tmp_path: Path) -> None:
+    original = stream()
+    with record(original, tmp_path / "run", ids="name") as twin:
+        for epoch in (5, 7):
+            (twin if own else original).set_epoch(epoch)
+            list(twin)
+        list(twin)
+
+    assert sorted(set(column(tmp_path / "run", "epoch"))) == [5, 7, 8]
