@@ -37,9 +37,6 @@ SAMPLE = 131_072
 MOSTLY = 0.9
 """Share of rows from which on an epoch that is a pass has each record once."""
 
-EPOCHS = 4
-"""Epochs in which the order is measured: a buffer does not change."""
-
 
 def source_order(view: StreamView) -> npt.NDArray[Any]:
     """Give each row a number that stands in the order of the source."""
@@ -62,8 +59,8 @@ def source_order(view: StreamView) -> npt.NDArray[Any]:
 def streams_of(
     view: StreamView, epochs: dict[int, Integers], deliverers: Deliverers
 ) -> Iterator[tuple[int, Integers]]:
-    """Give the rows of each deliverer in the first epochs, each record once."""
-    for epoch in sorted(epochs)[:EPOCHS]:
+    """Give the rows of each deliverer in each epoch, each record once."""
+    for epoch in sorted(epochs):
         for _, mine in deliverers.split(view, epochs[epoch]):
             once = mine
             if not are_distinct(view.record.values[mine]):

@@ -33,7 +33,8 @@ that are meant are declared: `config.static_shards` true makes them a note.
 - static shards: `by` ("rank" or "worker"), `parts`, records (shards, where these were
   recorded and are dealt out whole) that `stayed` of `common`.
 - frozen batches: `batches` of the epoch that came before, of `of`.
-- `epochs`: those concerned, 20 at most; `log10_chance` that a full shuffle does this.
+- `epochs`: those concerned, 20 at most, of which each is judged for a small buffer;
+  `log10_chance` that a full shuffle does this.
 
 ## Limits
 
@@ -58,6 +59,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from detloader.audits.batches import global_batches
@@ -138,18 +140,19 @@ def _check_buffer(view: StreamView, epochs: dict[int, Integers]) -> Fault | None
     if view.has("worker"):
         levels.append(deliverers_of(view))
     for deliverers in levels:
-        weak: list[Displacement] = []
-        where: list[int] = []
-        streams = list(streams_of(view, epochs, deliverers))
-        for epoch, rows in streams:
+        tests = len(epochs) * len(deliverers) * len(levels)
+        parts: Counter[int] = Counter()
+        weak: defaultdict[int, list[Displacement]] = defaultdict(list)
+        for epoch, rows in streams_of(view, epochs, deliverers):
+            parts[epoch] += 1
             measured = displacement(source[rows])
             log_chance = max(measured.log_chance, log_chance_of_whole_shards(view, rows))
-            tests = len(streams) * len(levels)
             if measured.correlation >= LEAST_CORRELATION and is_impossible(log_chance, tests):
-                weak.append(measured)
-                where.append(epoch)
-        if weak and 2 * len(weak) >= len(streams):
-            return _fault_of_buffer(view, epochs, weak, where)
+                weak[epoch].append(measured)
+        where = [epoch for epoch, found in weak.items() if 2 * len(found) >= parts[epoch]]
+        if where:
+            found = [measured for epoch in where for measured in weak[epoch]]
+            return _fault_of_buffer(view, epochs, found, where)
     return None
 
 
@@ -163,7 +166,7 @@ def _fault_of_buffer(
         "buffer": best.buffer,
         "size": best.rows,
         "rank_correlation": round(least.correlation, 3),
-        "epochs": [*[*dict.fromkeys(where)][:SHOWN]],
+        "epochs": [*where[:SHOWN]],
         "log10_chance": round(least.log_chance / math.log(10), 1),
     }
     message = (

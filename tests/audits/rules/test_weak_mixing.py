@@ -67,6 +67,15 @@ def test_a_small_buffer_is_measured(size: int, buffer: int, ids: str, tmp_path: 
     assert evidence["rank_correlation"] > 0.5
 
 
+@pytest.mark.parametrize("late", [1, 4])
+def test_a_small_buffer_is_found_in_whichever_epochs_have_it(late: int, tmp_path: Path) -> None:
+    full = [random.Random(epoch).sample(range(400), 400) for epoch in range(6 - late)]
+    rows = in_epochs([*full, *(buffered(400, 20, epoch) for epoch in range(late))])
+    (finding,) = findings_of(judge(tmp_path, rows, source_size=400), RULE)
+
+    assert evidence_of(finding)["epochs"] == [*range(6 - late, 6)]
+
+
 def test_batches_of_one_class_are_told(tmp_path: Path) -> None:
     order = buffered(600, 16)
     rows = in_epochs([order])
