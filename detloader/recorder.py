@@ -12,6 +12,7 @@ import concurrent.futures.thread  # noqa: F401 - its own end is to come after ou
 import contextlib
 import copy
 import logging
+import multiprocessing.process
 import multiprocessing.util
 import os
 import threading
@@ -76,6 +77,10 @@ class Recorder(Generic[ChunkT]):
         self._seeds = seeds
         self._sampler = None if writer.sampling is None else Sampler(writer.sampling)
         self._chunks: list[ChunkT] = []
+        # Of one thread, twice: a signal may close what is being written.
+        self._draining = threading.RLock()
+        # A daemon, such as a worker of a pool, is ended by a signal: nothing may wait there.
+        self._waits = not multiprocessing.process.current_process().daemon
         self._lost = 0
         self._noted = False
         self._counting = threading.Lock()
@@ -103,6 +108,8 @@ class Recorder(Generic[ChunkT]):
             self._raise_if_asked()
         else:
             self._chunks.append(chunk)
+            if not self._waits:
+                self._drain()
 
     def lose(self, error: Exception) -> None:
         """Stop at an element that could not be read, for what follows would close up the gap."""
@@ -157,6 +164,10 @@ class Recorder(Generic[ChunkT]):
                 self._note_loss()
 
     def _drain(self) -> None:
+        with self._draining:
+            self._write_what_came()
+
+    def _write_what_came(self) -> None:
         # Taken first: what the loop appends meanwhile waits for the next turn.
         count = len(self._chunks)
         chunks = self._chunks[:count]
@@ -269,7 +280,7 @@ def _close_remote() -> None:
 vars(threading).get("_register_atexit", atexit.register)(_close_remote)
 
 
-def _close_at_end_of_worker(close_all: Callable[[], None]) -> None:
+def _close_at_end_of_child(close_all: Callable[[], None]) -> None:
     multiprocessing.util.Finalize(None, close_all, exitpriority=10)
 
 
@@ -280,5 +291,6 @@ def _forget_all() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_all)
-# A process that multiprocessing forked ends without `atexit`.
-multiprocessing.util.register_after_fork(_close_all, _close_at_end_of_worker)
+# A process that multiprocessing forked ends without `atexit`. It may be this one, or a later one.
+_close_at_end_of_child(_close_all)
+multiprocessing.util.register_after_fork(_close_all, _close_at_end_of_child)

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,36 +15,7 @@ from detloader import audit, open_run
 from detloader.findings import Verdict
 from detloader.manifest.verify import verify_run
 from tests.support.hdf5_files import write as write_files
-
-HEAD = """
-    import sys, torch
-    from torch.utils.data import DataLoader, TensorDataset
-    data = TensorDataset(torch.arange(20).float())
-"""
-
-
-def write_program(folder: Path, text: str, head: str = HEAD, name: str = "train.py") -> Path:
-    program = folder / name
-    program.write_text(textwrap.dedent(head) + textwrap.dedent(text))
-    return program
-
-
-def record_program(
-    folder: Path, *command: object, run: str = "run", **options: Any
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "detloader", "record", "-o", run, "--", *map(str, command)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-        **options,
-    )
-
-
-def column(run: Path, name: str, stream: str) -> list[Any]:
-    return open_run(run).streams[stream].table([name])[name].to_pylist()
+from tests.support.programs import HEAD, column, record_program, write_program
 
 
 def test_loaders_are_streams_named_by_the_line_that_made_them(tmp_path: Path) -> None:
