@@ -81,6 +81,14 @@ def keys(rows: Rows) -> list[Key]:
     return list(zip(rows["epoch"], rows["record"], strict=True))
 
 
+def numbered_alike(a: Rows, b: Rows) -> Rows:
+    """Number b's epochs as a does, where nothing but the numbers tells the runs apart."""
+    numbers = dict(zip(sorted(set(b["epoch"])), sorted(set(a["epoch"])), strict=False))
+    epoch = [numbers.get(number) for number in b["epoch"]]
+    alike = a["record"] == b["record"] and a["epoch"] == epoch
+    return b | {"epoch": a["epoch"]} if alike else b
+
+
 def first_surplus(mine: list[Key], theirs: list[Key]) -> list[int]:
     """Give the first row up to which a key comes more often than among the others, by counting."""
     limits, seen = Counter(theirs), Counter[Key]()
@@ -138,8 +146,8 @@ def first_in_sequences(a: list[Any], b: list[Any]) -> int | None:
 def test_set_order_and_batches_differ_first_where_their_definitions_say(
     pair: tuple[Rows, Rows],
 ) -> None:
-    a, b = pair
-    found = rows_of(compare(a, b))
+    a, b = pair[0], numbered_alike(*pair)
+    found = rows_of(compare(*pair))
 
     assert found["set"] == first_in_set(keys(a), keys(b))
     assert found["order"] == first_in_sequences(keys(a), keys(b))
