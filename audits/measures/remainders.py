@@ -125,8 +125,9 @@ def _across_epochs(census: Census, shape: Shape) -> list[Tail]:
 
 def _fits(census: Census, shape: Shape, tail: Tail, epoch: EpochCount) -> bool:
     """Tell whether an epoch lost its records in this way."""
-    cut = tail.lost == census.lost(epoch) and lacks_before_end(census.view, epoch.rows)
-    if tail.lost != census.lost(epoch) or (cut and not tail.parts):
+    if tail.lost != census.lost(epoch) or (
+        not tail.parts and lacks_before_end(census.view, epoch.rows)
+    ):
         return False
     mine = census.view.take(epoch.rows)
     if tail.explanation.startswith("batches") or tail.explanation == "batch":

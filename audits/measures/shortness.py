@@ -41,7 +41,7 @@ class _ShortEpoch:
         epoch: its number.
         count: how many it lacks, and nothing explains.
         expected: how many it should have.
-        rows: how many it has.
+        rows: shape (rows,), int64; its rows.
         codes: codes of records that other epochs deliver and this one does not, ascending;
             none where an epoch is not to deliver each record.
     """
@@ -49,7 +49,7 @@ class _ShortEpoch:
     epoch: int
     count: int
     expected: int
-    rows: int
+    rows: Integers
     codes: Integers
 
 
@@ -139,25 +139,22 @@ def _count(view: StreamView, known: Known, expected: int, *, each_once: bool) ->
     short: list[_ShortEpoch] = []
     fixed = each_once and view.declared("shuffle") is False
     all_codes = view.record.values if each_once else np.zeros(0, np.int64)
-    for epoch, rows in _judged(view, each_once=each_once):
+    last = next(reversed(view.epochs), None)
+    for epoch, rows in view.by_epoch():
         came = _came(view, rows)
-        count = expected - _delivered(view, came, len(view.epoch[rows]), each_once=each_once)
+        count = expected - _delivered(view, came, len(rows), each_once=each_once)
         if count <= 0:
             continue
+        if epoch == last and not (each_once and is_cut_before_end(view, rows)):
+            continue  # it may have been interrupted
         codes = lacking(all_codes, came)
         if known.missing is not None:
             count -= len(lacking(known.missing, came))
             codes = codes[~contains(known.missing, codes)]
         count = min(count, len(codes)) if fixed else count
         if count > 0:
-            short.append(_ShortEpoch(epoch, count, expected, len(view.epoch[rows]), codes))
+            short.append(_ShortEpoch(epoch, count, expected, rows, codes))
     return short
-
-
-def _judged(view: StreamView, *, each_once: bool) -> list[tuple[int, Integers]]:
-    """Give the epochs that were not merely interrupted: of the last one, the baseline tells it."""
-    *epochs, last = list(view.by_epoch()) or [(0, np.zeros(0, np.int64))]
-    return [*epochs, last] if each_once and is_cut_before_end(view, last[1]) else epochs
 
 
 def _came(view: StreamView, rows: Integers) -> Integers:
@@ -217,10 +214,9 @@ def _which_are_to_be_whole(
     """
     whole, grow = _has_whole_epoch(view, short[0].expected), _grow(view)
     if (whole or (fixed and not _is_one_pass(view))) and not grow:
-        kept = [epoch for epoch in short if fixed or epoch.rows < epoch.expected]
+        kept = [epoch for epoch in short if fixed or len(epoch.rows) < epoch.expected]
     else:
-        epochs = dict(view.by_epoch())
-        kept = [epoch for epoch in short if lacks_before_end(view, epochs[epoch.epoch])]
+        kept = [epoch for epoch in short if lacks_before_end(view, epoch.rows)]
     if not kept:
         raise CannotTell(GROWTH if whole and grow else SAMPLES)
     return kept
@@ -241,10 +237,9 @@ def _may_be_left_early(view: StreamView, short: _ShortEpoch, *, fixed: bool) -> 
     An unshuffled one is the beginning of any other, else of the baseline's; or it has less than
     half of what others have, and none of it is known to lie behind what it lacks.
     """
-    rows = dict(view.by_epoch())[short.epoch]
-    if lacks_before_end(view, rows):
+    if lacks_before_end(view, short.rows):
         return False
-    little = not fixed and 2 * short.rows < short.expected
+    little = not fixed and 2 * len(short.rows) < short.expected
     if little and _has_whole_epoch(view, short.expected):
         return True
     return _is_a_beginning(view, short.epoch, fixed=fixed)

@@ -86,15 +86,15 @@ EXAMPLE = Example(
 
 def compare_headers(a: Stream, b: Stream) -> list[Fault]:
     """Find a resumed run, without what came before, that is the whole run once more."""
-    later = [stream for stream in (a, b) if _goes_on_later(stream)]
+    later = [(each, place) for each in (a, b) if (place := _later_place(each)) is not None]
     if len(later) != 1 or not a.rows or a.rows != b.rows or unequal_digests(a, b) != []:
         return []
-    alone, resume = is_part_alone(later[0]), later[0].declared.resume
+    ((resumed, resume),) = later
+    alone = is_part_alone(resumed)
     if alone is None:
         raise CannotTell("parent, or resumed")
     if not alone:
         return []
-    assert isinstance(resume, Resume)
     where = f"{resume.unit} {resume.position}"
     if isinstance(resume.epoch, int):
         where += f" of epoch {resume.epoch}"
@@ -115,10 +115,12 @@ def compare_headers(a: Stream, b: Stream) -> list[Fault]:
     ]
 
 
-def _goes_on_later(stream: Stream) -> bool:
-    """Tell whether a run declares to have been taken up again, and not at the beginning."""
+def _later_place(stream: Stream) -> Resume | None:
+    """Give the place, not the beginning, at which a run declares to have been taken up again."""
     resume = stream.declared.resume
-    return isinstance(resume, Resume) and bool(resume.position or resume.epoch not in {UNKNOWN, 0})
+    if not isinstance(resume, Resume):
+        return None
+    return resume if resume.position or resume.epoch not in {UNKNOWN, 0} else None
 
 
 def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:

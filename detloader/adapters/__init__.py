@@ -86,19 +86,21 @@ def find_alone(loader: object) -> Callable[..., Alone]:
 
 def find_iterate(dataset: object) -> Callable[..., Iterator[Any]] | None:
     """Return how a data set inside another loader is iterated so that it names its records."""
-    for adapter in _adapters(type(dataset)):
-        iterate: Callable[..., Iterator[Any]] | None = getattr(adapter, "iterate", None)
-        if iterate is not None and adapter.suits(dataset):
-            return iterate
-    return None
+    return _find_hook(dataset, "iterate")
 
 
 def find_places(dataset: object) -> pa.Array[Any] | None:
     """Return where the records of a selection stand in what it is of; None of other data sets."""
+    places: Callable[[object], pa.Array[Any] | None] | None = _find_hook(dataset, "places")
+    return None if places is None else places(dataset)
+
+
+def _find_hook(dataset: object, name: str) -> Callable[..., Any] | None:
+    """Return what the nearest adapter that has such a function, and records the object, has."""
     for adapter in _adapters(type(dataset)):
-        places: Callable[[object], pa.Array[Any] | None] | None = getattr(adapter, "places", None)
-        if places is not None and adapter.suits(dataset):
-            return places(dataset)
+        hook: Callable[..., Any] | None = getattr(adapter, name, None)
+        if hook is not None and adapter.suits(dataset):
+            return hook
     return None
 
 

@@ -91,6 +91,11 @@ class RecordedElements(Sealing):
         self._next_epoch = epoch + 1
         return epoch
 
+    def _hear_epoch(self, epoch: object) -> None:
+        """Take the number that the loader was told for the next epoch, if it is one."""
+        if isinstance(epoch, SupportsIndex):
+            self._next_epoch = operator.index(epoch)
+
     def _record(self, element: Any, epoch: int, number: int) -> None:
         try:
             delivered = self._read(element, epoch, number)
@@ -137,8 +142,7 @@ class RecordedIterable(RecordedElements, _Twin):
 
         def set_epoch(epoch: int, *arguments: Any, **options: Any) -> Any:
             result = value(epoch, *arguments, **options)
-            if isinstance(epoch, SupportsIndex):
-                self._next_epoch = operator.index(epoch)
+            self._hear_epoch(epoch)
             return result
 
         return set_epoch

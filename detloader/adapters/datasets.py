@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import datasets
 import numpy as np
@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from detloader.adapters.cut_tables import first_place
 from detloader.adapters.elements import Delivered, ElementReader
+from detloader.adapters.epochs import EpochNumbers
 from detloader.adapters.ids import id_array
 from detloader.adapters.request import IdSource, Request
 from detloader.errors import UsageError
@@ -67,10 +68,13 @@ def _mapping(dataset: datasets.Dataset) -> pa.ChunkedArray[Any] | None:
     return None if table is None else table.column(0)
 
 
-def _about(loader: Any) -> dict[str, object]:
+def _config(loader: Any) -> dict[str, object]:
     config = {"fingerprint": getattr(loader, "_fingerprint", None), "split": str(loader.split)}
-    known = {name: value for name, value in config.items() if value not in {None, "None"}}
-    about: dict[str, object] = {"loader": f"datasets.{_kind(loader)}", "config": known}
+    return {name: value for name, value in config.items() if value not in {None, "None"}}
+
+
+def _about(loader: Any) -> dict[str, object]:
+    about: dict[str, object] = {"loader": f"datasets.{_kind(loader)}", "config": _config(loader)}
     if isinstance(loader, datasets.IterableDataset) and _is_shuffled(loader):
         about["shuffle"] = True
     return about
@@ -81,7 +85,7 @@ def _about_table(loader: datasets.Dataset) -> dict[str, object]:
     is_part = first_place(loader.data) > 0
     distinct = size if mapping is None else len(mapping.unique())
     about: dict[str, object] = {} if is_part else {"source_size": len(loader.data)}
-    config = dict(cast("dict[str, object]", _about(loader)["config"]))
+    config = _config(loader)
     if is_part or distinct < len(loader.data):
         # As `select`, `filter` and splits make it: what they left out is meant.
         about["num_samples"] = size
@@ -127,10 +131,9 @@ class _Watch:
         self._request = request
         self._places = places
         self._reader: ElementReader | None = None
-        self._told: int | None = None
         self.batched = bool(request.batched)
         self.recorder = Recorder[Delivered](request.writer(**about), self._encode)
-        self.next_epoch = 0
+        self.epochs = EpochNumbers()
 
     def steps(
         self, elements: Iterator[Any], told: Callable[[], int | None], *, batched: bool
@@ -146,16 +149,9 @@ class _Watch:
         for number, element in enumerate(elements):
             if epoch is None:
                 # Not before the first element: an iterator may be made and never used.
-                epoch = self._begin_epoch(told())
+                epoch = self.epochs.begin(told())
             first += self._read(element, epoch, number, first, batched=batched)
             yield element
-
-    def _begin_epoch(self, told: int | None) -> int:
-        """Number an epoch as the dataset does, if it was told another one since; else go on."""
-        if told is not None and told != self._told:
-            self._told = self.next_epoch = told
-        self.next_epoch += 1
-        return self.next_epoch - 1
 
     def _read(self, element: Any, epoch: int, number: int, first: int, *, batched: bool) -> int:
         if self._reader is None:
@@ -246,7 +242,7 @@ class RecordedStream(_Recorded, datasets.IterableDataset):
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch whose order is next."""
         self._original.set_epoch(epoch)
-        self._watch.next_epoch = epoch
+        self._watch.epochs.next = epoch
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of the iteration."""

@@ -8,10 +8,9 @@ the pipeline makes batches, each sample of one is a row.
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
-from typing import Any, ClassVar, NamedTuple, NoReturn, SupportsIndex, cast
+from typing import Any, ClassVar, NamedTuple, NoReturn, cast
 from urllib.parse import urlsplit
 
 from webdataset.pipeline import DataPipeline
@@ -154,8 +153,7 @@ class _RecordedEpochs(RecordedPipeline):
         """Set the epoch whose order is next."""
         told: Any = super()
         result = told.set_epoch(epoch, *arguments, **options)
-        if isinstance(epoch, SupportsIndex):
-            self._next_epoch = operator.index(epoch)
+        self._hear_epoch(epoch)
         return result
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from detloader.adapters.epochs import EpochNumbers
 from detloader.adapters.torch.rows import Delivered
 from detloader.adapters.torch.watch import Watch
 from detloader.adapters.torch.witness import Witness
@@ -31,9 +32,6 @@ class Beginning(NamedTuple):
 class Recording:
     """Counts epochs, and hands over what was delivered.
 
-    An epoch's number is the sampler's, if that was set since the last one; else it is the
-    next one, for a sampler that is never told the epoch says the same number again.
-
     Attributes:
         watch: callable; returns what watches one more iterator.
         seeds: those of the orders, in order of first use.
@@ -45,15 +43,11 @@ class Recording:
         self.watch = watch
         self._recorder = recorder
         self._seeds = seeds
-        self._told: int | None = None
-        self._next = 0
+        self._epochs = EpochNumbers()
 
     def begin_epoch(self, beginning: Beginning) -> int:
         """Number an epoch, at its first batch: an iterator may be made and never used."""
-        epoch = max(0, self._next - 1) if beginning.resumed else self._next
-        if beginning.epoch is not None and beginning.epoch != self._told:
-            epoch = self._told = beginning.epoch
-        self._next = epoch + 1
+        epoch = self._epochs.begin(beginning.epoch, resumed=beginning.resumed)
         if beginning.seed is not None:
             self._seeds[beginning.seed] = None
         return epoch
