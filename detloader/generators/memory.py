@@ -66,7 +66,8 @@ class Pieces(NamedTuple):
         """
         if self.flagged:
             number, flag = seen[:, 3:4], seen[:, 4:5]
-            return np.hstack([seen[:, :3], number * ((flag & _LOWEST_BYTE) != 0)])
+            counts = (flag & _LOWEST_BYTE) != 0
+            return np.concatenate([seen[:, :3], number * counts], axis=1)
         if self.keeper is not None:
             normal = np.array([number or 0.0 for number in kept]).view(np.uint64)
             return np.column_stack([seen, normal])

@@ -98,11 +98,11 @@ class DrawWitness:
         if self._failure is not None:
             raise self._failure
         digests = np.zeros((rows, len(self._names) + 1), np.uint64)
-        for name, states in self._found.states(self._seen, self._kept, self._read):
+        for name, states in self._found.moved(self._seen, self._kept, self._read):
             drawn = _drawn(states)
-            if drawn.any():
-                column = self._names.index(name) if name in self._names else len(self._names)
-                for part in [*_parts(drawn[:-1], rows), drawn[-1:]]:
+            column = self._names.index(name) if name in self._names else len(self._names)
+            for part in [*_parts(drawn[:-1], rows), drawn[-1:]]:
+                if part.any():
                     digests[:, column] = fold_draws(digests[:, column], part)
         return digests
 
@@ -157,12 +157,14 @@ class _Found(NamedTuple):
             [piece.read for piece in pieces.values() if piece.read is not None],
         )
 
-    def states(
+    def moved(
         self, seen: Sequence[bytes], kept: Sequence[float | None], read: Sequence[bytes]
     ) -> Iterator[tuple[str, NDArray[np.uint64]]]:
-        """Give the states of each generator at all looks: uint64, shape (looks, 4)."""
+        """Give the states of each generator that moved, at all looks: uint64, shape (looks, 4)."""
         in_memory = np.frombuffer(_join(seen), np.uint64).reshape(len(seen), -1)
         by_read = np.frombuffer(_join(read), np.uint64).reshape(len(seen), -1, _WORDS)
+        # Asked of all at once: most generators of most batches stand still.
+        changed = (in_memory != in_memory[0]).any(axis=0).tolist()
         start = 0
         keepers, reads = itertools.count(), itertools.count()
         for name, piece in self.pieces.items():
@@ -171,7 +173,8 @@ class _Found(NamedTuple):
                 continue
             numbers = () if piece.keeper is None else kept[next(keepers) :: len(self.keepers)]
             stop = start + piece.size // _WORD_BYTES
-            yield name, piece.words(in_memory[:, start:stop], numbers)
+            if any(changed[start:stop]) or len(set(numbers)) > 1:
+                yield name, piece.words(in_memory[:, start:stop], numbers)
             start = stop
 
 

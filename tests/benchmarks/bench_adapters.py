@@ -2,7 +2,10 @@
 
     python -m tests.benchmarks.bench_adapters [NAME …]
 
-Images of 3x32x32 with a usual augmentation, in batches of 128. Epochs of a bare loader and of
+Images of 3x32x32 with a usual augmentation, in batches of 128. For Torch that is done in two ways:
+"tensors" are cropped and flipped, which is as little as can be; "pictures" are those of Pillow,
+padded, cropped, flipped, made tensors and normalised, as torchvision does it. Where torchvision
+can be imported, its own transforms are measured, too. Epochs of a bare loader and of
 recorded ones take turns, so that other work on the machine falls on all. Two figures, each
 the median of the turns' ratios: by the clock, and of the processor time of this process and
 its workers together; on a busy machine, believe the second, of which the quartiles are shown,
@@ -31,6 +34,9 @@ from detloader import record, to_grain
 
 RECORDS = 12_800
 BATCH = 128
+
+MEAN, SPREAD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
+"""Of CIFAR-10, by channel."""
 
 Loader = Any
 
@@ -64,7 +70,7 @@ def torch_cases() -> list[Case]:
 
     torch.set_num_threads(1)
 
-    class Images(Dataset[Any]):
+    class Tensors(Dataset[Any]):
         def __init__(self) -> None:
             generator = torch.Generator().manual_seed(0)
             self.images = torch.randint(
@@ -81,25 +87,81 @@ def torch_cases() -> list[Case]:
             image = padded[:, top : top + 32, left : left + 32]
             return image.flip(-1) if torch.rand(()) < 0.5 else image, self.labels[index]
 
-    def build(workers: int) -> Callable[[], Loader]:
-        return lambda: DataLoader(Images(), batch_size=BATCH, shuffle=True, num_workers=workers)
+    def build(dataset: Callable[[], Any], workers: int) -> Callable[[], Loader]:
+        return lambda: DataLoader(dataset(), batch_size=BATCH, shuffle=True, num_workers=workers)
+
+    def stateful() -> Loader:
+        from torchdata.stateful_dataloader import StatefulDataLoader
+
+        return StatefulDataLoader(
+            Pictures(augment_picture), batch_size=BATCH, shuffle=True, num_workers=2
+        )
 
     ways: dict[str, dict[str, Any]] = {
         "recorded": {},
         "recorded, draws=False": {"draws": False},
         'recorded, level="order"': {"level": "order"},
     }
-
-    def stateful() -> Loader:
-        from torchdata.stateful_dataloader import StatefulDataLoader
-
-        return StatefulDataLoader(Images(), batch_size=BATCH, shuffle=True, num_workers=2)
-
-    return [
-        Case("torch, 0 workers", build(0), ways),
-        Case("torch, 2 workers", build(2), ways, turns=31),
-        Case("torchdata, 2 workers", stateful, ways, turns=15),
+    data: dict[str, Callable[[], Any]] = {
+        "torch, tensors": Tensors,
+        "torch, pictures": lambda: Pictures(augment_picture),
+    }
+    if (transform := torchvision_transform()) is not None:
+        data["torchvision"] = lambda: Pictures(transform)
+    loaders = [
+        Case(f"{name}, {workers} workers", build(dataset, workers), ways, turns=turns)
+        for name, dataset in data.items()
+        for workers, turns in ((0, 7), (2, 31))
     ]
+    return [*loaders, Case("torchdata, 2 workers", stateful, ways, turns=15)]
+
+
+class Pictures:
+    """Images as `torchvision.datasets.CIFAR10` gives them."""
+
+    def __init__(self, transform: Callable[[Any], Any]) -> None:
+        pixels, self.labels = images()
+        self.pixels = np.ascontiguousarray(pixels.transpose(0, 2, 3, 1))
+        self.transform = transform
+
+    def __len__(self) -> int:
+        return RECORDS
+
+    def __getitem__(self, index: int) -> tuple[Any, int]:
+        from PIL import Image
+
+        return self.transform(Image.fromarray(self.pixels[index])), self.labels[index]
+
+
+def augment_picture(picture: Any) -> Any:
+    """Crop a padded picture, mirror every other one, and normalise its tensor."""
+    import torch
+    from PIL import ImageOps
+
+    left, top = torch.randint(0, 9, (2,)).tolist()
+    cropped = ImageOps.expand(picture, 4).crop((left, top, left + 32, top + 32))
+    picture = ImageOps.mirror(cropped) if torch.rand(()) < 0.5 else cropped
+    image = torch.from_numpy(np.array(picture)).permute(2, 0, 1).float() / 255
+    mean, spread = (torch.tensor(each).view(3, 1, 1) for each in (MEAN, SPREAD))
+    return (image - mean) / spread
+
+
+def torchvision_transform() -> Any:
+    """Return the same in torchvision's own transforms; None where it cannot be imported."""
+    try:
+        from torchvision import transforms
+    except (ImportError, RuntimeError) as error:
+        # A build for another Torch than the one that is there is a RuntimeError.
+        sys.stderr.write(f"torchvision is not measured: {error}\n")
+        return None
+    return transforms.Compose(
+        [
+            transforms.RandomCrop(32, padding=4),
+            transforms.RandomHorizontalFlip(),
+            transforms.ToTensor(),
+            transforms.Normalize(MEAN, SPREAD),
+        ]
+    )
 
 
 def images() -> tuple[NDArray[np.uint8], list[int]]:
