@@ -255,31 +255,51 @@ def test_digesting_reads_and_does_not_write() -> None:
 
 
 @given(
-    rows=st.integers(1, 5),
-    shapes=st.lists(st.sampled_from([(), (3,), (2, 2)]), min_size=1, max_size=3),
-    codes=st.lists(st.sampled_from("?bHiqefdF"), min_size=3, max_size=3),
-    swapped=st.booleans(),
+    rows=st.integers(0, 5),
+    shapes=st.lists(st.sampled_from([(), (3,), (2, 2), (0,), (700,)]), min_size=1, max_size=3),
+    codes=st.lists(st.sampled_from("?bBHiqefdF"), min_size=3, max_size=3),
+    kind=st.sampled_from(["dict", "list", "tuple"]),
+    layout=st.sampled_from(["plain", "swapped", "strided"]),
 )
 def test_a_digester_kept_over_batches_gives_what_each_batch_alone_gives(
-    rows: int, shapes: list[tuple[int, ...]], codes: list[str], swapped: bool
+    rows: int,
+    shapes: list[tuple[int, ...]],
+    codes: list[str],
+    kind: str,
+    layout: str,
 ) -> None:
     digest = BatchDigester()
     rng = np.random.default_rng(rows)
     for size in (rows, rows, rows + 1):
-        batch = {
+        leaves = {
             name: np.frombuffer(
                 rng.bytes(np.dtype(code).itemsize * size * int(np.prod(shape))), code
             )
-            .astype(np.dtype(code).newbyteorder(">" if swapped else "<"))
-            .reshape(size, *shape)
+            .astype(np.dtype(code).newbyteorder(">" if layout == "swapped" else "<"))
+            .reshape(size, *shape)[:: -1 if layout == "strided" else 1]
             for name, shape, code in zip("zab", shapes, codes, strict=False)
         }
+        batch: Any = leaves
+        if kind != "dict":
+            batch = list(leaves.values()) if kind == "list" else tuple(leaves.values())
+        others = [{**leaves, "text": ["é"] * size}, {"z": leaves["z"]}, [leaves["z"]], leaves["z"]]
+        for some in (batch, *others, batch):
+            if size or some is not others[0]:
+                assert digest(some).tolist() == batch_digests(some).tolist()
 
-        assert digest(batch).tolist() == batch_digests(batch).tolist()
-        assert (
-            digest({**batch, "text": ["é"] * size}).tolist()
-            == batch_digests({**batch, "text": ["é"] * size}).tolist()
-        )
+
+@pytest.mark.parametrize(
+    "batch", [[np.zeros(2), np.zeros(3)], {"x": np.zeros(2), 3: np.zeros(2)}, (np.array(1),), []]
+)
+def test_a_digester_kept_over_batches_says_what_each_batch_alone_says(batch: Any) -> None:
+    told = []
+    for digest in (batch_digests, BatchDigester()):
+        try:
+            told.append(str(digest(batch).tolist()))
+        except UndigestibleError as error:
+            told.append(str(error))
+
+    assert told[0] == told[1]
 
 
 def test_what_a_mask_hides_is_no_content() -> None:

@@ -14,7 +14,7 @@ import functools
 import random
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from detloader.generators.state import read_state
 
-__all__ = ["Pieces", "pieces_of"]
+__all__ = ["Pieces", "pieces_of", "state_of"]
 
 _TWISTER = 624 * 4
 _WINDOW = 6 * 4
@@ -54,24 +54,27 @@ class Pieces(NamedTuple):
         """Bytes in memory."""
         return sum(map(len, self.views))
 
-    def words(self, seen: NDArray[np.uint64], kept: Sequence[float | None]) -> NDArray[np.uint64]:
-        """Make states of what was seen in memory.
 
-        Args:
-            seen: uint64, shape (looks, `size` / 8).
-            kept: the keeper's numbers, one for each look.
+def state_of(
+    seen: NDArray[np.uint64], kept: NDArray[np.float64] | None, *, flagged: bool
+) -> NDArray[np.uint64]:
+    """Make states of what was seen in memory.
 
-        Returns:
-            uint64, shape (looks, 4): what `read_state` would have given at each look.
-        """
-        if self.flagged:
-            number, flag = seen[:, 3:4], seen[:, 4:5]
-            counts = (flag & _LOWEST_BYTE) != 0
-            return np.concatenate([seen[:, :3], number * counts], axis=1)
-        if self.keeper is not None:
-            normal = np.array([number or 0.0 for number in kept]).view(np.uint64)
-            return np.column_stack([seen, normal])
+    Args:
+        seen: uint64, shape (..., `Pieces.size` / 8).
+        kept: float64, shape (...): the keeper's numbers, 0.0 for none; None without a keeper.
+        flagged: as `Pieces.flagged`.
+
+    Returns:
+        uint64, shape (..., 4): what `read_state` would have given at each look.
+    """
+    if flagged:
+        number, flag = seen[..., 3:4], seen[..., 4:5]
+        counts = (flag & _LOWEST_BYTE) != 0
+        return np.concatenate([seen[..., :3], number * counts], axis=-1)
+    if kept is None:
         return seen
+    return np.concatenate([seen, kept[..., None].view(np.uint64)], axis=-1)
 
 
 def pieces_of(generator: Any) -> Pieces:
@@ -115,9 +118,9 @@ def _is_known(kind: _Kind) -> bool:
 
 
 def _look(pieces: Pieces) -> bytes:
-    seen = np.frombuffer(b"".join(pieces.views), np.uint64).reshape(1, -1)
-    kept = None if pieces.keeper is None else pieces.keeper.gauss_next
-    return pieces.words(seen, [kept]).tobytes()
+    seen = np.frombuffer(b"".join(pieces.views), np.uint64)
+    kept = None if pieces.keeper is None else np.array(pieces.keeper.gauss_next or 0.0)
+    return state_of(seen, kept, flagged=pieces.flagged).tobytes()
 
 
 def _python_pieces(generator: Any) -> Pieces:

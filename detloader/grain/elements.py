@@ -18,7 +18,7 @@ from detloader.grain.plan import Plan
 from detloader.grain.samples import owned, stack
 from detloader.grain.source import DataSource, Transform
 from detloader.manifest.packed import BatchDigester
-from detloader.manifest.rounding import Digester
+from detloader.manifest.rounding import EXACT, Digester
 from detloader.randomness import PositionGenerator
 
 __all__ = ["ElementMaker", "Witness", "Witnessing"]
@@ -84,8 +84,7 @@ class ElementMaker:
         self._transform = transform
         self._witnessing = witnessing
         self._generators = _Pool(functools.partial(PositionGenerator, plan.seed or 0))
-        digester = witnessing.digester or Digester()
-        self._digesters = _Pool(functools.partial(BatchDigester, digester.rounding))
+        self._digesters = _Pool(functools.partial(BatchDigester, witnessing.digester or EXACT))
 
     def __call__(self, number: int) -> Any:
         """Return an element, with a witnessing as a pair with the `Witness` of its making.
@@ -158,8 +157,6 @@ class ElementMaker:
         try:
             if self._plan.batch_size is None:
                 return digester.samples([element]).tobytes()
-            if digester.strong:
-                return digester.batch(element).tobytes()
             packed = self._digesters.take()
             content = packed(element).tobytes()
             self._digesters.give_back(packed)

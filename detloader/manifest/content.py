@@ -25,8 +25,10 @@ from numpy.typing import NDArray
 
 __all__ = [
     "UndigestibleError",
+    "as_bytes",
     "batch_digests",
     "batch_parts",
+    "row_digests",
     "sample_digest",
     "sample_parts",
     "schema_seed",
@@ -89,7 +91,7 @@ def batch_digests(batch: object) -> NDArray[np.uint64]:
         return np.fromiter(itertools.starmap(_digest, _each(columns, rows)), np.uint64, rows)
     each = [(path, _type_name(leaf.dtype), leaf.shape[1:]) for path, leaf in arrays]
     seed = schema_seed(tuple(each))
-    return _row_digests([_as_bytes(leaf, rows) for _, leaf in arrays], rows, seed)
+    return row_digests([as_bytes(leaf, rows) for _, leaf in arrays], rows, seed)
 
 
 def batch_parts(batch: object) -> Iterator[tuple[Schema, list[Any]]]:
@@ -114,7 +116,8 @@ def _each(columns: Sequence[tuple[Path, Column]], rows: int) -> Iterator[tuple[S
         yield _parts([(path, _as_leaf(leaf[row])) for path, leaf in columns])
 
 
-def _row_digests(columns: Sequence[NDArray[np.uint8]], rows: int, seed: int) -> NDArray[np.uint64]:
+def row_digests(columns: Sequence[NDArray[np.uint8]], rows: int, seed: int) -> NDArray[np.uint64]:
+    """Digest the rows of leaves, each of shape (rows, bytes of a row), sorted by their paths."""
     found: Iterator[int]
     if len(columns) > 1 and sum(column.shape[1] for column in columns) > _JOINED_ROW:
         state = xxhash.xxh3_64(seed=seed)  # once, for it takes longer than a row
@@ -176,7 +179,8 @@ def _little_endian(code: str) -> str:
     return code.replace(">", "<")
 
 
-def _as_bytes(leaf: NDArray[Any], rows: int) -> NDArray[np.uint8]:
+def as_bytes(leaf: NDArray[Any], rows: int) -> NDArray[np.uint8]:
+    """Return a leaf as the bytes of its rows, shape (rows, bytes of a row)."""
     return _flat_bytes(leaf).reshape(rows, -1) if leaf.size else np.empty((rows, 0), np.uint8)
 
 

@@ -51,13 +51,11 @@ def test_a_row_of_a_batch_has_the_digest_of_its_sample(name: str, values: np.nda
 
 @given(values=hnp.arrays(np.float32, st.tuples(st.integers(1, 4), st.integers(1, 4))))
 def test_packed_rows_are_rounded_alike(values: np.ndarray) -> None:
-    rounding = Rounding("float16")
-    packed = BatchDigester(rounding)
+    digester = Digester(Rounding("float16"))
+    packed = BatchDigester(digester)
     batch = {"x": values}
 
-    assert (
-        packed(batch).tolist() == packed(batch).tolist() == Digester(rounding).batch(batch).tolist()
-    )
+    assert packed(batch).tolist() == packed(batch).tolist() == digester.batch(batch).tolist()
 
 
 @pytest.mark.parametrize("name", ["float16", "decimals:3"])

@@ -12,6 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from detloader.generators.looks import digest_draws
 from detloader.generators.memory import pieces_of
 from detloader.generators.state import is_generator, read_state
 from detloader.generators.witness import DrawWitness, names_of_stored
@@ -43,6 +44,10 @@ OF_NUMPY: dict[str, Callable[[Any], object]] = {
     "normal": lambda g: g.standard_normal(),
     "block": lambda g: g.uniform(size=312),
 }
+
+
+def draws_of(witness: DrawWitness, rows: int, stored: int = 0) -> Any:
+    return digest_draws([(rows, witness.looks(rows))], 4 + stored)
 
 
 def moves_of(kind: str) -> dict[str, Callable[[Any], object]]:
@@ -104,7 +109,7 @@ def test_a_draw_is_seen_at_the_sample_that_took_it_and_digested_alike_for_copies
                 moves_of(kind)[move](generator)
             witness.look()
         witness.look()
-        draws = witness.draws(len(moves))
+        draws = draws_of(witness, len(moves), stored=1)
         assert not draws[:, [0, 1, 2, 4]].any()
         found.append(draws[:, 3].tolist())
 
@@ -130,7 +135,48 @@ def test_the_global_generators_are_watched(column: int, draw: Callable[[], objec
     witness.look()
     witness.look()
 
-    assert np.flatnonzero(witness.draws(1)[0]).tolist() == [column]
+    assert np.flatnonzero(draws_of(witness, 1)[0]).tolist() == [column]
+
+
+@given(
+    batches=st.lists(
+        st.lists(st.sampled_from(["one", "normal", None]), min_size=1, max_size=3),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_draws_of_many_batches_are_those_of_each(batches: list[list[str | None]]) -> None:
+    stored = {"held": [random.Random(1), np.random.default_rng(2)]}
+    witness = DrawWitness(stored, names_of_stored(stored))
+    looks = []
+    for moves in batches:
+        witness.begin()
+        for number, move in enumerate(moves):
+            if move is not None:
+                generator = stored["held"][number % 2]
+                moves_of("python" if isinstance(generator, random.Random) else "")[move](generator)
+            witness.look()
+        witness.look()
+        looks.append((len(moves), witness.looks(len(moves))))
+
+    together = digest_draws(looks, 6)
+
+    assert together.tolist() == [row for look in looks for row in digest_draws([look], 6).tolist()]
+    drawn = [move is not None for moves in batches for move in moves]
+    assert together.any(axis=1).tolist() == drawn
+
+
+def test_samples_that_are_not_those_of_the_rows_are_told() -> None:
+    generator = random.Random(1)
+    witness = DrawWitness({"": [generator]}, [])
+    witness.begin()
+    for _ in range(3):
+        generator.random()
+        witness.look()
+    witness.look()
+
+    with pytest.raises(ValueError, match="3 samples were made for 2 records"):
+        witness.looks(2)
 
 
 def test_a_draw_of_the_batch_is_that_of_all_its_rows() -> None:
@@ -141,7 +187,7 @@ def test_a_draw_of_the_batch_is_that_of_all_its_rows() -> None:
     random.random()
     witness.look()
 
-    draws = witness.draws(3)[:, 0]
+    draws = draws_of(witness, 3)[:, 0]
 
     assert draws.all()
     assert len(set(draws.tolist())) == 1
@@ -155,7 +201,7 @@ def test_generators_without_a_column_share_the_last_one() -> None:
     witness.look()
     witness.look()
 
-    assert np.flatnonzero(witness.draws(1)[0]).tolist() == [3]
+    assert np.flatnonzero(draws_of(witness, 1)[0]).tolist() == [3]
 
 
 def test_a_generator_that_is_the_programs_is_not_also_the_holders() -> None:
@@ -173,7 +219,7 @@ def test_a_generator_that_is_made_with_the_first_sample_is_found_at_the_second_b
         witness.look()
         witness.look()
 
-    assert witness.draws(1)[0, 3]
+    assert draws_of(witness, 1, stored=1)[0, 3]
 
 
 def test_what_went_wrong_is_said_when_the_draws_are_asked_for() -> None:
@@ -194,7 +240,7 @@ def test_what_went_wrong_is_said_when_the_draws_are_asked_for() -> None:
     witness.look()
 
     with pytest.raises(OSError, match="gone"):
-        witness.draws(1)
+        witness.looks(1)
 
 
 def test_the_systems_own_entropy_has_no_state() -> None:

@@ -12,6 +12,7 @@ from detloader.adapters.ids import INT64, MIXED, find_id, samples_in
 from detloader.adapters.torch.tensors import as_arrays, label_of, labels_of
 from detloader.errors import UsageError
 from detloader.manifest.content import UndigestibleError
+from detloader.manifest.packed import BatchDigester
 from detloader.manifest.rounding import Digester
 
 __all__ = ["Ids", "SampleReader", "as_indices"]
@@ -43,6 +44,7 @@ class SampleReader:
         """
         self._ids = ids
         self._digester = digester
+        self._batch_digester = None if digester is None else BatchDigester(digester)
         self._stacked = stacked
 
     def of_fetched(self, fetched: Any, rows: int) -> dict[str, Any]:
@@ -71,9 +73,9 @@ class SampleReader:
 
     def of_stacked(self, batch: Any, rows: int) -> dict[str, Any]:
         """Read what is left from the batch that Torch made of the samples."""
-        if self._digester is None or not self._stacked:
+        if self._batch_digester is None or not self._stacked:
             return {}
-        parts = _content_of_batch(batch, self._digester)
+        parts = _content_of_batch(batch, self._batch_digester)
         return parts if parts.get("rows") == rows else {}
 
     def of_batch(self, batch: Any) -> dict[str, Any]:
@@ -84,7 +86,7 @@ class SampleReader:
         """
         if (samples := samples_in(self._ids, batch)) is not None:
             return {**self.of_samples(samples), "rows": len(samples)}
-        digester = self._digester
+        digester = self._batch_digester
         parts = {} if digester is None else _content_of_batch(batch, digester)
         if self._ids is None:
             return parts
@@ -137,10 +139,10 @@ def _content_of_samples(samples: Sequence[Any], digester: Digester) -> dict[str,
     return {"content": digests.tobytes(), "labels": None if None in labels else labels}
 
 
-def _content_of_batch(batch: Any, digester: Digester) -> dict[str, Any]:
+def _content_of_batch(batch: Any, digester: BatchDigester) -> dict[str, Any]:
     try:
         arrays = as_arrays(batch)
-        digests = digester.batch(arrays)
+        digests = digester(arrays)
     except UndigestibleError:
         return {}
     rows = len(digests)

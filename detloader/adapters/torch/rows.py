@@ -18,6 +18,7 @@ from detloader.adapters.ids import MIXED
 from detloader.adapters.torch.witness import Witness
 from detloader.errors import UsageError
 from detloader.generators.folding import fold_draws
+from detloader.generators.looks import digest_draws
 from detloader.generators.witness import GLOBALS
 from detloader.manifest.rounding import split_digests
 
@@ -179,13 +180,8 @@ def _ids_of(witness: Witness) -> array[int] | list[str]:
 
 def _draws(chunks: Sequence[Delivered], generators: Sequence[str]) -> dict[str, Any]:
     names = [*GLOBALS, *generators, "others"]
-    found = [
-        np.frombuffer(chunk.witness.draws, np.uint64).reshape(-1, len(names))
-        if chunk.witness.draws
-        else np.zeros((chunk.rows, len(names)), np.uint64)
-        for chunk in chunks
-    ]
-    digests = np.concatenate(found).T
+    looks = [(chunk.rows, chunk.witness.looks) for chunk in chunks]
+    digests = digest_draws(looks, len(names)).T
     together = functools.reduce(fold_draws, digests)
     # What the others drew is in the column of all, and has no name of its own.
     columns = {"draws": together} | {

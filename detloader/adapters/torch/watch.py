@@ -113,8 +113,7 @@ class Watch:
         elif len(self._noted) == rows:
             parts["indices"] = as_indices(self._noted)
         if self._draws is not None:
-            draws = self._draws.draws(rows)
-            parts["draws"] = draws.tobytes() if draws.any() else b""
+            parts["looks"] = self._draws.looks(rows)
         if (worker := get_worker_info()) is not None:
             parts |= {"worker": worker.id, "worker_seed": worker.seed}
         return Witness(**{**parts, "rows": rows})

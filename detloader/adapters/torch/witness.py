@@ -6,6 +6,8 @@ from array import array
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from detloader.generators.looks import Looks
+
 __all__ = ["Delivery", "Witness"]
 
 
@@ -19,8 +21,7 @@ class Witness:
         worker_seed: what the worker's global generators were seeded with.
         indices: where the sampler told to read; None for a data set that is not indexed.
         ids: what the user's `ids` found in the samples; None where it was not asked.
-        draws: uint64, shape (rows, generators), as `DrawWitness.draws` gives it; empty where
-            nothing was drawn, or nobody looked.
+        looks: what was seen of generators; None where none moved, or nobody looked.
         content: uint64, shape (rows,): digests; empty where there is none.
         labels: one for each row; None where there is none to be seen.
         error: why this batch cannot be told; None where it can.
@@ -31,7 +32,7 @@ class Witness:
     worker_seed: int | None = None
     indices: array[int] | list[str] | None = None
     ids: array[int] | list[str] | None = None
-    draws: bytes = b""
+    looks: Looks | None = None
     content: bytes = b""
     labels: list[int] | None = None
     error: str | None = None
