@@ -51,5 +51,7 @@ def command(
 
     named = split_pairs(columns, "--column")
     with waiting(f"importing {log}"):
-        import_log(log, run, meta=meta, columns=named, id_root=id_root, id_hash=id_hash)
+        cut = import_log(log, run, meta=meta, columns=named, id_root=id_root, id_hash=id_hash)
+    for line in cut:
+        click.echo(printable(f"{line}: the run is not complete"), err=True)
     click.echo(printable(f"{run}: {plural(open_run(run).rows, 'row')}"))

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
 import pyarrow as pa
 from pyarrow import compute
 
 from detloader.errors import LogError, RunError, RunExistsError
 from detloader.importers.columns import type_columns
-from detloader.importers.format import LogFormat
+from detloader.importers.format import CUT, RANKS, LogFormat
 from detloader.importers.meta import read_meta
 from detloader.importers.names import rename_columns
 from detloader.manifest.keyed import IdHash
@@ -46,11 +47,12 @@ def import_log(
     columns: Mapping[str, str] | None = None,
     id_root: str | os.PathLike[str] | None = None,
     id_hash: str | os.PathLike[str] | None = None,
-) -> None:
+) -> list[str]:
     """Write a run from an order log: rows in delivery order, with at least `record`.
 
     Rows are shared out by their `stream` ("main" where there is no such column) and their
-    `rank` (0). The run appears whole or not at all.
+    `rank` (0). The run appears whole or not at all. Where a program was killed while it wrote
+    its log, what is whole is imported, and the run declares that it is not complete.
 
     Args:
         log: the log; its ending names the format. A folder where a program wrote several.
@@ -61,6 +63,9 @@ def import_log(
         id_root: folder of the data on the machine that wrote the log: record IDs that are
             paths below it are kept relative to it.
         id_hash: file with a key: keyed digests of IDs are kept in their place.
+
+    Returns:
+        A line for each file of the log that is cut off: which one, and after what.
 
     Raises:
         LogError: if the log or what it declares cannot be used, or no ID lies below the root.
@@ -76,16 +81,22 @@ def import_log(
     root = None if id_root is None else IdRoot(id_root)
     key = None if id_hash is None else IdHash.of(id_hash)
     declared = Declared() if meta is None else read_meta(Path(meta))
-    rows = _rows(Path(log), columns or {})
+    raw, log_format = read_log(Path(log))
+    told = raw.schema.metadata or {}
+    cut = told.get(CUT, b"").decode().splitlines()
+    if cut:
+        declared = msgspec.structs.replace(declared, complete=False)
+    rows = _rows(Path(log), raw, log_format, columns or {})
     if root is not None and len(rows) and root.apply(rows) == rows:
         raise LogError(f"{log} has no record ID below {root}: check the folder's name")
     try:
-        _write_whole(run, _parts(rows), declared, root, key)
+        _write_whole(run, _parts(rows, int(told.get(RANKS, 0))), declared, root, key)
     except RunError:
         raise
     except OSError as error:
         what = os.strerror(error.errno) if error.errno else error
         raise RunError(f"{run} cannot be written: {what}; name another folder") from error
+    return cut
 
 
 def formats() -> list[LogFormat]:
@@ -121,12 +132,12 @@ def read_log(log: Path) -> tuple[pa.Table, LogFormat]:
         log_format = _find_format(log)
         return log_format.read(log), log_format
     except OSError as error:
-        raise LogError(f"{log} cannot be read: {error.strerror or error}") from error
+        reason = error.strerror or " ".join(str(error).split())
+        raise LogError(f"{log} cannot be read: {reason}") from error
 
 
-def _rows(log: Path, columns: Mapping[str, str]) -> pa.Table:
+def _rows(log: Path, raw: pa.Table, log_format: LogFormat, columns: Mapping[str, str]) -> pa.Table:
     """Return the log's rows, with the names and types of a run."""
-    raw, log_format = read_log(log)
     named = rename_columns(log, raw, columns)
     try:
         return type_columns(named, log_format)
@@ -144,13 +155,19 @@ class _Part:
     rows: pa.Table
 
 
-def _parts(rows: pa.Table) -> list[_Part]:
-    """Share the rows out, in delivery order; there is always at least one rank."""
+def _parts(rows: pa.Table, told: int) -> list[_Part]:
+    """Share the rows out, in delivery order; there is always at least one rank.
+
+    Args:
+        rows: of all streams.
+        told: how many ranks the names of files tell; 0 where they do not.
+    """
     parts = []
     for stream, its_rows in _groups(rows, "stream", "main"):
         ranks = _groups(its_rows, "rank", 0)
-        # What a log does not say of ranks is unknown; where it names them, it names all.
-        count = len(ranks) if len(ranks) > 1 else None
+        # A log that names one rank may be that of this rank alone; ranks count from 0.
+        named = ranks[-1][0] + 1 if len(ranks) > 1 else 0
+        count = max(named, told) or None
         parts += [_Part(stream, rank, count, rank_rows) for rank, rank_rows in ranks]
     return parts
 

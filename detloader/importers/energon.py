@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from detloader.errors import LogError
-from detloader.importers.format import LogFormat
+from detloader.importers.format import CUT, LogFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 __all__ = ["FORMAT"]
@@ -25,6 +25,8 @@ __all__ = ["FORMAT"]
 _LOADERS = ("SavableDataLoader.yield", "BasicDataLoader.yield")
 _WORKERS = ("yield_batch",)
 _ENDINGS = (".jsonl", ".json", ".log")
+
+_INT64 = range(-(2**63), 2**63)
 
 _LONGEST_FIRST_LINE = 1 << 24
 """In bytes: the first line of a training process holds the whole configuration of its data."""
@@ -54,39 +56,56 @@ def _read(log: Path) -> pa.Table:
     """Read what was yielded, in the order in which it was.
 
     Raises:
-        LogError: if a line is no JSON, or nothing was yielded with the keys of its samples.
+        LogError: if a line is none of Energon's, or nothing was yielded with the keys of its
+            samples.
     """
-    lines = [line for file in _files(log) for line in _lines(file)]
-    yielded = [line for line in lines if line["t"] in _LOADERS and "keys" in line]
-    if yielded:
-        return _table(_from_loaders(yielded))
-    batches = [line for line in lines if line["t"] in _WORKERS and "keys" in line]
+    lines: list[dict[str, Any]] = []
+    cut = []
+    for file in _files(log):
+        of_file, told = _lines(file)
+        lines += of_file
+        cut += told
+    yielded = [line for line in lines if line["t"] in _LOADERS]
+    batches = _from_loaders(yielded) if yielded else _from_workers(lines)
     if not batches:
         message = (
             f"{log} has no line with the keys of what was yielded: "
             "log with worker_log_level=1, and let the samples keep their __key__"
         )
         raise LogError(message)
-    return _table(_from_workers(batches))
+    return _table(log, batches).replace_schema_metadata({CUT: "\n".join(cut)})
 
 
-def _lines(file: Path) -> Iterator[dict[str, Any]]:
-    with file.open(encoding="utf-8") as lines:
+def _lines(file: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """Give the lines with keys, and what is to be told of a file that ends within a line."""
+    found: list[dict[str, Any]] = []
+    with file.open("rb") as lines:
         for number, text in enumerate(lines, start=1):
             try:
-                line = json.loads(text)
-                if line["t"] in (*_LOADERS, *_WORKERS):
-                    (
-                        int(line["r"]),
-                        int(line["idx"]),
-                        list(line.get("keys", ())),
-                    )  # raises where they are none
-                    yield line
+                line = json.loads(text.decode())
+                if _has_keys(line):
+                    found.append(line)
             except (ValueError, TypeError, KeyError, RecursionError) as error:
-                if not text.endswith("\n"):
-                    return  # cut off while it was written
+                if not text.endswith(b"\n"):
+                    return found, [f"{file} is cut off after line {number - 1}"]
                 message = f"{file}: line {number} is no line of Energon: {error!r}"
                 raise LogError(message) from error
+    return found, [] if file.stat().st_size else [f"{file} is cut off after line 0"]
+
+
+def _has_keys(line: dict[str, Any]) -> bool:
+    """Tell whether a line says which samples were yielded; raise where it cannot be read."""
+    if line["t"] not in (*_LOADERS, *_WORKERS) or "keys" not in line:
+        return False
+    numbers = ("r", "iter_idx") if line["t"] in _LOADERS else ("r", "w", "idx")
+    optional = ("worker_id", "id")
+    values = [line[name] for name in numbers]
+    values += [line[name] for name in optional if line.get(name) is not None]
+    if not all(type(value) is int and value in _INT64 for value in values):
+        raise ValueError(f"{', '.join((*numbers, *optional))} have to be integers below 2**63")
+    if not isinstance(line["keys"], list):
+        raise TypeError("keys is no list")
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,17 +165,21 @@ def _from_workers(lines: Iterable[Mapping[str, Any]]) -> list[_Batch]:
     return batches
 
 
-def _table(batches: Iterable[_Batch]) -> pa.Table:
+def _table(log: Path, batches: Iterable[_Batch]) -> pa.Table:
     rows = [(batch, key) for batch in batches for key in batch.keys]
-    columns: dict[str, pa.Array[Any]] = {
-        "stream": pa.array([batch.stream for batch, _ in rows], pa.string()),
-        "rank": pa.array([batch.rank for batch, _ in rows], pa.int64()),
-        "record": pa.array([key for _, key in rows], pa.string()),
-        "epoch": pa.array([batch.epoch for batch, _ in rows], pa.int64()),
-        "batch": pa.array([batch.batch for batch, _ in rows], pa.int64()),
-        "worker": pa.array([batch.worker for batch, _ in rows], pa.int64()),
+    columns: dict[str, tuple[list[Any], pa.DataType]] = {
+        "stream": ([batch.stream for batch, _ in rows], pa.string()),
+        "rank": ([batch.rank for batch, _ in rows], pa.int64()),
+        "record": ([key for _, key in rows], pa.string()),
+        "epoch": ([batch.epoch for batch, _ in rows], pa.int64()),
+        "batch": ([batch.batch for batch, _ in rows], pa.int64()),
+        "worker": ([batch.worker for batch, _ in rows], pa.int64()),
     }
-    return pa.table(columns)
+    try:
+        return pa.table({name: pa.array(*column) for name, column in columns.items()})
+    except UnicodeEncodeError as error:
+        message = f"{log}: a key holds half of a surrogate pair: mend what wrote the log"
+        raise LogError(message) from error
 
 
 FORMAT = LogFormat(

@@ -11,7 +11,13 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["MIXED", "LogFormat"]
+__all__ = ["CUT", "MIXED", "RANKS", "LogFormat"]
+
+CUT = b"cut"
+"""Key in a table's metadata: a line for each file that ends before its end, and how far it goes."""
+
+RANKS = b"ranks"
+"""Key in a table's metadata: how many ranks there are, where the names of the files tell it."""
 
 MIXED = b"mixed"
 """Key in a field's metadata: the place, from 0, at which its values change their type."""

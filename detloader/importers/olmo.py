@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import gzip
 import re
+import zlib
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from detloader.errors import LogError
-from detloader.importers.format import LogFormat
+from detloader.importers.format import CUT, RANKS, LogFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 __all__ = ["FORMAT"]
 
 _NAME = re.compile(r"rank(\d+)\.tsv(\.gz)?")
+_INT64 = range(-(2**63), 2**63)
 
 
 def _recognises(log: Path) -> bool:
@@ -32,15 +33,23 @@ def _read(log: Path) -> pa.Table:
     """Read the ranks, in ascending order.
 
     Raises:
-        LogError: if a line is not a step and indices.
+        LogError: if a line is not a step and indices, or compressed bytes are damaged.
     """
     files = {_rank(log): log} if log.is_file() else _files(log)
-    rows = [row for rank, file in sorted(files.items()) for row in _rows(file, rank)]
-    record, batch, rank = zip(*rows, strict=True) if rows else ((), (), ())
+    rows: list[tuple[int, int, int]] = []
+    cut = []
+    for rank, file in sorted(files.items()):
+        batches, is_whole = _batches(file)
+        rows += [(index, step, rank) for step, *indices in batches for index in indices]
+        if not is_whole:
+            cut.append(f"{file} is cut off after line {len(batches)}")
+    record, batch, rank_of_row = zip(*rows, strict=True) if rows else ((), (), ())
+    columns = {"record": record, "batch": batch, "rank": rank_of_row}
+    told = {} if log.is_file() else {RANKS: str(max(files) + 1)}
     return pa.table(
-        {name: pa.array(values, pa.int64()) for name, values in
-         {"record": record, "batch": batch, "rank": rank}.items()}
-    )  # fmt: skip
+        {name: pa.array(values, pa.int64()) for name, values in columns.items()},
+        metadata={**told, CUT: "\n".join(cut)},
+    )
 
 
 def _files(folder: Path) -> dict[int, Path]:
@@ -51,22 +60,40 @@ def _rank(file: Path) -> int:
     return int(file.name.removeprefix("rank").partition(".")[0])
 
 
-def _rows(file: Path, rank: int) -> Iterator[tuple[int, int, int]]:
-    """Yield record, step and rank of each line's indices."""
+def _batches(file: Path) -> tuple[list[list[int]], bool]:
+    """Give the step and the indices of each line, and whether the file has its end.
+
+    A program that was killed leaves its last line, or its last compressed block, unfinished;
+    what is whole counts.
+    """
     opener = gzip.open if file.suffix == ".gz" else open
-    line = ""
+    batches: list[list[int]] = []
     try:
-        with opener(file, "rt", encoding="ascii") as lines:
+        with opener(file, "rb") as lines:
             for line in lines:
-                step, *indices = map(int, line.split("\t"))
-                for index in indices:
-                    yield index, step, rank
+                if not line.endswith(b"\n"):
+                    return batches, False
+                batches.append(_batch(line))
     except EOFError:
-        # A program that was killed leaves its last block unfinished; what is whole counts.
-        return
-    except (ValueError, gzip.BadGzipFile) as error:
-        message = f"{file}: {line.strip()[:40]!r} is not a step and indices between tabs: {error}"
+        return batches, False
+    except (zlib.error, gzip.BadGzipFile) as error:
+        message = f"{file}: its compressed bytes are damaged: {error}; restore it from a copy"
         raise LogError(message) from error
+    except ValueError as error:
+        raise LogError(f"{file}: line {len(batches) + 1}: {error}") from error
+    return batches, file.stat().st_size > 0
+
+
+def _batch(line: bytes) -> list[int]:
+    try:
+        numbers = [int(field) for field in line.split(b"\t")]
+    except ValueError:
+        numbers = []
+    if not numbers or not all(number in _INT64 for number in numbers):
+        start = line.strip()[:40].decode(errors="replace")
+        message = f"{start!r} is not a step and indices below 2**63 between tabs"
+        raise ValueError(message)
+    return numbers
 
 
 FORMAT = LogFormat(

@@ -76,3 +76,13 @@ def test_a_column_is_named_once_as_a_pair(cli: Cli, tmp_path: Path, pair: str) -
     options = [part for one in pair.split() for part in ("--column", one)]
 
     assert_refused(cli("import", "log.csv", "-o", "run", *options), "--column")
+
+
+def test_a_log_that_was_cut_off_is_told_on_standard_error(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "rank0.tsv").write_text("1\t5\n2\t7", encoding="utf-8")
+
+    done = cli("import", "rank0.tsv", "-o", "run")
+
+    assert (done.returncode, done.stdout) == (0, "run: 1 row\n")
+    assert done.stderr == "rank0.tsv is cut off after line 1: the run is not complete\n"
+    assert "not complete" in " ".join(cli("check", "run").stdout.split())

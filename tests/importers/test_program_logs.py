@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from detloader.audits import audit
-from detloader.errors import LogError
+from detloader.errors import DamageError, LogError
 from detloader.findings import Verdict
 from detloader.importers import import_log
 from detloader.manifest.reader import open_run
+from detloader.manifest.verify import verify_run
 
 
 def rows(run: Path, *columns: str, stream: str = "main") -> list[tuple[Any, ...]]:
@@ -83,18 +84,73 @@ def test_whole_lines_of_a_cut_off_file_of_olmo_count(tmp_path: Path) -> None:
     log = write_olmo(tmp_path / "data-indices", {0: [[step, step + 1] for step in range(9999)]})
     file = log / "rank0.tsv.gz"
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    import_log(log, tmp_path / "run")
+    (told,) = import_log(log, tmp_path / "run")
     found = rows(tmp_path / "run", "batch", "record")
 
+    assert told == f"{file} is cut off after line {len(found) // 2}"
+    assert not open_run(tmp_path / "run").complete
     assert 0 < len(found) < 2 * 9999
     assert found == [(s + 1, r) for s in range(9999) for r in (s, s + 1)][: len(found)]
 
 
-@pytest.mark.parametrize("line", ["step\t1\n", "1\tx\n", "1 2 3\n", "\n", "1\t2.5\n"])
+def test_a_number_that_was_cut_in_two_is_no_record(tmp_path: Path) -> None:
+    log = tmp_path / "rank0.tsv"
+    log.write_text("1\t5\t6\n2\t7\t123")
+    (told,) = import_log(log, tmp_path / "run")
+
+    assert told == f"{log} is cut off after line 1"
+    assert rows(tmp_path / "run", "record") == [(5,), (6,)]
+    assert not open_run(tmp_path / "run").complete
+
+
+def test_a_rank_that_was_killed_before_it_wrote_is_missing(tmp_path: Path) -> None:
+    log = write_olmo(tmp_path / "data-indices", {0: [[7, 3]]})
+    (log / "rank1.tsv.gz").touch()
+    (told,) = import_log(log, tmp_path / "run")
+
+    assert told == f"{log / 'rank1.tsv.gz'} is cut off after line 0"
+    assert not open_run(tmp_path / "run").complete
+    with pytest.raises(DamageError, match="lacks 1 of the ranks"):
+        verify_run(tmp_path / "run")
+
+
+def test_a_rank_between_others_whose_log_is_not_there_is_missing(tmp_path: Path) -> None:
+    import_log(write_olmo(tmp_path / "data-indices", {0: [[7]], 2: [[3]]}), tmp_path / "olmo")
+    (tmp_path / "log.csv").write_text("record,rank\n7,0\n3,2\n")
+    import_log(tmp_path / "log.csv", tmp_path / "csv")
+
+    for run in ("olmo", "csv"):
+        with pytest.raises(DamageError, match="lacks 1 of the ranks"):
+            verify_run(tmp_path / run)
+
+
+@pytest.mark.parametrize(
+    ("place", "byte"),
+    [(0, 0), (10, 0b111), (-8, 0)],
+    ids=["magic", "kind of block", "checksum"],
+)
+def test_damaged_bytes_of_olmo_are_refused_in_one_line(
+    tmp_path: Path, place: int, byte: int
+) -> None:
+    file = tmp_path / "rank0.tsv.gz"
+    lines = "".join(f"{step}\t{step}\n" for step in range(999))
+    damaged = bytearray(gzip.compress(lines.encode()))
+    damaged[place] = byte
+    file.write_bytes(damaged)
+
+    with pytest.raises(LogError, match=r"^\S*rank0\.tsv\.gz: its compressed bytes .*$"):
+        import_log(file, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["step\t1\n", "1\tx\n", "1 2 3\n", "\n", "1\t2.5\n", f"1\t{2**63}\n", "1\t\0\n", "1\tä\n"],
+)
 def test_a_line_that_olmo_never_wrote_is_named(tmp_path: Path, line: str) -> None:
     log = tmp_path / "rank0.tsv"
     log.write_text("1\t5\n" + line)
-    with pytest.raises(LogError, match=r"rank0\.tsv: .* is not a step"):
+    with pytest.raises(LogError, match=r"rank0\.tsv: line 2: .* is not a step"):
         import_log(log, tmp_path / "run")
 
     assert not (tmp_path / "run").exists()
@@ -115,6 +171,42 @@ def test_what_the_loaders_of_energon_yielded_is_the_order(tmp_path: Path) -> Non
         (0, 2, 0, "shard/2"), (0, 2, 0, "shard/12"),
         (1, 0, 0, "shard/9"), (1, 1, 1, "shard/8"),
     ]  # fmt: skip
+
+
+def test_a_line_of_energon_that_was_cut_off_is_told(tmp_path: Path) -> None:
+    lines = [yielded(0, 0, number, [f"ä{number}"]) for number in range(3)]
+    log = write_energon(tmp_path / "debug.jsonl", lines)
+    log.write_bytes(log.read_bytes()[:-20])
+    (told,) = import_log(log, tmp_path / "run")
+
+    assert told == f"{log} is cut off after line 2"
+    assert rows(tmp_path / "run", "record") == [("ä0",), ("ä1",)]
+    assert not open_run(tmp_path / "run").complete
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"r": 2**63},
+        {"iter_idx": "1"},
+        {"iter_idx": None},
+        {"worker_id": 2**70},
+        {"id": [1]},
+        {"keys": "ab"},
+        {"keys": ["\ud800"]},
+    ],
+)
+def test_a_line_that_energon_never_wrote_is_refused(tmp_path: Path, other: dict[str, Any]) -> None:
+    lines = [yielded(0, 0, 0, ["a"]), yielded(0, 0, 1, ["b"]) | other]
+    with pytest.raises(LogError, match=r"^\S*debug\.jsonl: "):
+        import_log(write_energon(tmp_path / "debug.jsonl", lines), tmp_path / "run")
+
+
+def test_bytes_that_are_no_text_are_no_line_of_energon(tmp_path: Path) -> None:
+    log = write_energon(tmp_path / "debug.jsonl", [yielded(0, 0, 0, ["a"])])
+    log.write_bytes(log.read_bytes() * 2 + b'{"t": "\xff"}\n')
+    with pytest.raises(LogError, match=r"debug\.jsonl: line 3 is no line of Energon"):
+        import_log(log, tmp_path / "run")
 
 
 def test_each_loader_of_energon_is_a_stream(tmp_path: Path) -> None:
@@ -174,6 +266,22 @@ def test_global_indices_of_olmo_have_no_header(tmp_path: Path) -> None:
     import_log(tmp_path / "global_indices.npy", tmp_path / "run")
 
     assert rows(tmp_path / "run", "record") == [(5,), (1,), (4,)]
+
+
+def test_global_indices_that_end_within_a_number_are_cut_off(tmp_path: Path) -> None:
+    log = tmp_path / "global_indices.npy"
+    log.write_bytes(np.array([5, 1, 4], np.uint32).tobytes()[:-1])
+    (told,) = import_log(log, tmp_path / "run")
+
+    assert told == f"{log} is cut off after number 2"
+    assert not open_run(tmp_path / "run").complete
+
+
+def test_an_archive_of_arrays_is_no_order(tmp_path: Path) -> None:
+    np.savez(tmp_path / "orders.npz", np.arange(5))
+    log = (tmp_path / "orders.npz").rename(tmp_path / "order.npy")
+    with pytest.raises(LogError, match=r"order\.npy is no array"):
+        import_log(log, tmp_path / "run")
 
 
 @pytest.mark.parametrize(
