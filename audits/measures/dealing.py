@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.integers import are_distinct, distinct, tally
+from detloader.audits.measures.filling import evens_out, lacking
 from detloader.audits.measures.gaps import Gap, find_gap
 from detloader.audits.measures.replacement import is_drawn_with_replacement
 from detloader.audits.measures.shards import has_shards
@@ -126,7 +127,8 @@ def _breach(view: StreamView, epoch: _Epoch, by: str, size: int) -> Breach | Non
         if _may_be_drawn_alike(view, epoch, parts, len(records), size):
             raise CannotTell("replacement, for each part may have drawn the same")
         return Breach(epoch.epoch, "replicated", parts, shared, never)
-    may_be_substitutes = len(never) >= len(shared) <= max(1, SUBSTITUTES * len(records))
+    lack = max(len(never), lacking(view, records))
+    may_be_substitutes = lack >= len(shared) <= max(1, SUBSTITUTES * len(records))
     if may_be_substitutes and not view.has("asked"):
         raise CannotTell("asked")
     involved = parts[distinct((keys % len(parts))[np.isin(keys // len(parts), shared)])]
@@ -159,13 +161,15 @@ def _is_meant(view: StreamView, epoch: _Epoch, by: str, shared: Integers, most: 
     extra = len(epoch.record) - len(distinct(epoch.record))
     if most <= allowed or extra <= _declared_extra(view):
         return True
-    if by == "rank" and extra < len(lengths):
+    if by != "rank":
+        return False
+    if extra < len(lengths) and evens_out(view, epoch.rows, epoch.record):
         return True
     last = (view.declared("batch_size") or 1) * max(view.declared("workers") or 1, 1)
     at_the_end = epoch.record[epoch.from_end < last]
     return (
-        by == "rank"
-        and len(distinct(lengths)) == 1
+        len(distinct(lengths)) == 1
+        and not lacking(view, epoch.record)
         and _fills_up(view, int(lengths[0]), len(lengths), extra)
         and bool(np.isin(shared, at_the_end).all())
     )

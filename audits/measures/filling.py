@@ -11,21 +11,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.batches import place_in_epoch
-from detloader.audits.integers import distinct
+from detloader.audits.integers import distinct, tally
 from detloader.audits.measures.source import without_padding
+from detloader.audits.rule import CannotTell
 
 if TYPE_CHECKING:
-    from detloader.audits.columns import Integers
+    from detloader.audits.columns import Flags, Integers
     from detloader.audits.view import StreamView
 
-__all__ = ["without_filling"]
+__all__ = ["evens_out", "lacking", "without_filling"]
 
 
 def without_filling(view: StreamView) -> StreamView:
     """Leave out the rows that were added to even out ranks or to fill up batches."""
     rows = without_padding(view)
+    # What came instead of a record that was asked for leaves none out.
+    dealt = rows.as_records("asked" if rows.has("asked") else "record")
     epochs = [(of_epoch, _repeats(rows, of_epoch)) for _, of_epoch in rows.by_epoch()]
-    filled = [(of_epoch, extra) for of_epoch, extra in epochs if 0 < 2 * extra < len(of_epoch)]
+    filled = [
+        (of_epoch, extra)
+        for of_epoch, extra in epochs
+        if 0 < 2 * extra < len(of_epoch) and not lacking(rows, dealt.values[of_epoch])
+    ]
     if not filled:
         return rows
     kept = np.ones(rows.rows, dtype=np.bool_)
@@ -50,3 +57,67 @@ def _filling(view: StreamView, place: Integers, of_epoch: Integers, extra: int) 
         if np.array_equal(record[-extra:], record[:extra]):
             return order[-extra:]
     return of_epoch[:0]
+
+
+def lacking(view: StreamView, record: Integers) -> int:
+    """Count the records that an epoch is known to lack; one that lacks any does not begin anew.
+
+    Args:
+        view: the run.
+        record: shape (rows,), int64; what its ranks delivered in the epoch.
+    """
+    size = _records_of_epoch(view)
+    return 0 if size is None else max(size - len(distinct(record)), 0)
+
+
+def evens_out(view: StreamView, rows: Integers, record: Integers) -> bool:
+    """Tell whether records come again to make the ranks of an epoch as long as each other.
+
+    Each rank is given one row at most, as its last one.
+
+    Args:
+        view: the run.
+        rows: shape (rows,), int64; those of the epoch, rank by rank in delivery order.
+        record: shape (rows,), int64; their records.
+
+    Raises:
+        CannotTell: which of the workers of a rank came last is unknown.
+    """
+    records, times = tally(record)
+    extra, ranks = len(rows) - len(records), len(distinct(view.rank[rows]))
+    if len(records) == _records_of_epoch(view) and extra > -len(records) % ranks:
+        return False
+    ends, at_end = tally(record[_ends(view, rows)])
+    last = np.zeros(len(records), np.int64)
+    last[np.searchsorted(records, ends)] = at_end
+    if (last >= times - 1).all():
+        return True
+    if view.declared("workers") is None and not view.has("worker"):
+        raise CannotTell("worker")
+    return False
+
+
+def _ends(view: StreamView, rows: Integers) -> Flags:
+    """Tell which rows may be the last that their rank was dealt.
+
+    Where a worker's own rows are unknown, its last one is among the last batches of all.
+    """
+    part, last = view.rank[rows], 1
+    if view.has("worker"):
+        part = part * (1 << 32) + view.column("worker").values[rows].astype(np.int64)
+    else:
+        workers = view.declared("workers") or 1
+        last = (view.declared("batch_size") or 1) * workers if workers > 1 else 1
+    order = np.argsort(part, kind="stable")
+    lengths = tally(part)[1]
+    from_end = np.empty(len(rows), np.int64)
+    from_end[order] = np.repeat(np.cumsum(lengths), lengths) - 1 - np.arange(len(rows))
+    return from_end < last
+
+
+def _records_of_epoch(view: StreamView) -> int | None:
+    """Give how many records each epoch is declared to have; None where that is unknown."""
+    size, samples = view.declared("source_size"), view.declared("num_samples")
+    if size is None or view.filters or view.has("split") or samples not in {None, size}:
+        return None
+    return int(size)

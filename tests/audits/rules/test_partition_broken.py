@@ -371,3 +371,90 @@ def test_more_samples_than_records_come_from_several_workers(
     result = judge(tmp_path, rows, shuffle=True, workers=2, **declared)
 
     assert [finding.rule for finding in findings_of(result, RULE)] == rules
+
+
+def shared_out(
+    size: int, ranks: int, epochs: int, *, shuffle: bool = True
+) -> list[list[list[str]]]:
+    """Share epochs out as a distributed sampler does, which goes round to even out its ranks."""
+    dealt_out = []
+    for epoch in range(epochs):
+        order = [f"r{record}" for record in range(size)]
+        if shuffle:
+            random.Random(epoch).shuffle(order)
+        order += order[: -size % ranks]
+        dealt_out.append([order[rank::ranks] for rank in range(ranks)])
+    return dealt_out
+
+
+def with_workers(rows: dict[str, list[Any]], batch_size: int, workers: int) -> dict[str, list[Any]]:
+    """Add the worker of each row, where workers take turns with batches."""
+    place: dict[tuple[int, int], int] = {}
+    dealt_to = []
+    for part in zip(rows["epoch"], rows["rank"], strict=True):
+        place[part] = place.get(part, -1) + 1
+        dealt_to.append(place[part] // batch_size % workers)
+    return rows | {"worker": dealt_to}
+
+
+SHORT = {"shuffle": True, "batch_size": 8, "workers": 2}
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["workers told", "workers untold"])
+def test_a_rank_that_reads_the_data_of_another_one_in_short_epochs(
+    told: bool, tmp_path: Path
+) -> None:
+    epochs = [[*shares[:3], shares[2]] for shares in shared_out(64, 4, 3)]
+    rows = dealt("rank", *epochs)
+    rows = with_workers(rows, 8, 2) if told else rows
+    result = judge(tmp_path, rows, source_size=64, world_size=4, **SHORT)
+
+    (finding,) = findings_of(result, RULE)
+    assert loud_rules(result)[0] == RULE
+    assert evidence_of(finding)["parts"] == [2, 3]
+    assert evidence_of(finding)["records_count"] == 16
+
+
+def test_one_record_that_all_ranks_read(tmp_path: Path) -> None:
+    epochs = [
+        [share if "r5" in share else [share[0], "r5", *share[1:]] for share in shares]
+        for shares in shared_out(64, 4, 3)
+    ]
+    result = judge(tmp_path, with_workers(dealt("rank", *epochs), 8, 2), source_size=64, **SHORT)
+
+    (finding,) = findings_of(result, RULE)
+    assert evidence_of(finding)["records"] == ["r5"]
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["workers told", "workers untold"])
+@pytest.mark.parametrize("purpose", ["train", "eval"])
+@pytest.mark.parametrize("size", [61, 62, 63, 64])
+def test_ranks_that_a_sampler_evens_out_share_the_source(
+    size: int, purpose: str, told: bool, tmp_path: Path
+) -> None:
+    shuffle = purpose == "train"
+    rows = dealt("rank", *shared_out(size, 4, 3, shuffle=shuffle))
+    rows = with_workers(rows, 8, 2) if told else rows
+    declared = SHORT | {"shuffle": shuffle, "purpose": purpose, "source_size": size}
+
+    result = judge(tmp_path, rows, **declared)
+
+    # What an evaluation counts twice is another fault.
+    assert loud_rules(result) == ([] if shuffle or size == 64 else ["tail-handling"])
+
+
+def test_ranks_that_nothing_evens_out_share_the_source(tmp_path: Path) -> None:
+    orders = [random.Random(epoch).sample(range(62), 62) for epoch in range(3)]
+    rows = dealt("rank", *[[order[rank::4] for rank in range(4)] for order in orders])
+    rows = with_workers(rows, 8, 2)
+
+    assert loud_rules(judge(tmp_path, rows, source_size=62, **SHORT)) == []
+
+
+def test_two_records_of_one_name_may_be_a_substitute(tmp_path: Path) -> None:
+    rows = dealt("rank", *shared_out(64, 4, 3))
+    rows["record"] = ["r8" if name == "r7" else name for name in rows["record"]]
+    result = judge(tmp_path, with_workers(rows, 8, 2), source_size=64, **SHORT)
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["asked"]
