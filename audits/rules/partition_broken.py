@@ -37,18 +37,19 @@ declared: `config.replication` says how many of them form one group.
 ## Limits
 
 Needs `rank` or `worker`, and `epoch` unless one epoch is declared. Silent where
-`replacement` is declared true, where rows are marked as padding, where fewer
-records repeat than there are ranks, each as the last row of a rank or of a worker (a
-sampler evens out its ranks), where an epoch that lacks no record ends with those that it
-began with, to fill up its batches, where records repeat as draws with replacement repeat
-them, though none is declared (`sampling-distribution`), and where `config.replication`, `config.repeats`, or
-a `num_samples` above `source_size` covers it. Where replacement is undeclared, it is taken
-for none if the parts of a shuffled run are free of repeats and chance cannot have left them
-so; else, and where one of several whole shards may have been drawn, it cannot tell. Nor can
-it where ranks of a shuffled run deliver one part each of more parts than there are ranks: what
-lies between the steps of a stride, a shuffle hides (`coverage-hole` counts it). Nor where all
-that several ranks deliver has other content on each of them, under equal draws: each rank then
-counts a part of its own from 0, and `ids` that mean the same on every rank have to be recorded.
+`replacement` is declared true, where rows are marked as padding, where fewer records
+repeat than there are ranks, each as the last row of a rank or of a worker (a sampler
+evens out its ranks), where an epoch that lacks no record ends with those that it began
+with, to fill up its batches, where records repeat as draws with replacement repeat
+them, though none is declared (`sampling-distribution`), and where `config.replication`,
+`config.repeats`, or a `num_samples` above `source_size` covers it. Where replacement is
+undeclared, it is taken for none if the parts of a shuffled run are free of repeats and
+chance cannot have left them so; else, and where one of several whole shards may have
+been drawn, it cannot tell. Nor can it where ranks of a shuffled run deliver one part
+each of more parts than there are ranks: what lies between the steps of a stride, a
+shuffle hides (`coverage-hole` counts it). Nor where all that several ranks deliver has
+other content on each of them, under equal draws: each rank then counts a part of its
+own from 0, and `ids` that mean the same on every rank have to be recorded.
 
 ## Seen in
 

@@ -222,3 +222,22 @@ def test_an_equal_epoch_of_an_order_that_need_not_be_random_proves_no_equal_seed
 
     assert findings_of(result, RULE) == []
     assert lacking(result, RULE) == ["seed"]
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("coupled", [True, False])
+def test_a_record_that_is_skipped_hides_no_coupling(
+    coupled: bool, ranks: int, tmp_path: Path
+) -> None:
+    a, b = stream(64, 3), stream(64, 3, extra=1 if coupled else None)
+    kept = [[record for record in order if record != 5] for order in b]
+    result = compare(tmp_path, rows(a, ranks=ranks), rows(kept, ranks=ranks), source_size=64)
+
+    assert loud_rules(result) == [*[RULE] * coupled, "coverage-hole"]
+
+
+def test_epochs_of_which_a_part_was_drawn_are_not_coupling(tmp_path: Path) -> None:
+    a = stream(64, 3)
+    b = [a[0][:48], *[order[16:] for order in stream(64, 3, extra=1)[1:]]]
+
+    assert findings_of(compare(tmp_path, rows(a), rows(b)), RULE) == []
