@@ -14,8 +14,10 @@ import numpy as np
 from detloader.audits.first import first_difference
 from detloader.audits.headers import absent_ranks, several
 from detloader.audits.integers import distinct, overlap
+from detloader.audits.measures.added import without_marked_rows
 from detloader.audits.measures.aspects import is_beginning
 from detloader.audits.numbering import tell_numbering
+from detloader.findings import Verdict
 
 if TYPE_CHECKING:
     from detloader.audits.columns import Integers
@@ -35,7 +37,7 @@ def tell_extent(comparison: Comparison) -> str | None:
         return f"{(b if a.rows else a).path} has no row"
     if not len(comparison.alignment.rows_a):
         return _no_record(a, b) or _epochs(a, b)
-    return _ranks(a, b) or _epochs(a, b) or _end(a, b)
+    return _ranks(a, b) or _epochs(a, b) or _end(a, b) or _padding(comparison)
 
 
 def _no_record(a: StreamView, b: StreamView) -> str | None:
@@ -99,6 +101,22 @@ def _end(a: StreamView, b: StreamView) -> str | None:
         f"{shorter.path} ends after the first {rows:,} of the {longer.rows:,} rows of "
         f"{longer.path}, and these are the same: declare it as not complete if it was interrupted"
     )
+
+
+def _padding(comparison: Comparison) -> str | None:
+    """Say that all that differs are rows that were added to even out ranks, and are marked."""
+    if comparison.verdict is not Verdict.CHANGED:
+        return None
+    bare = without_marked_rows(comparison)
+    if bare.verdict not in {Verdict.IDENTICAL, Verdict.EQUIVALENT}:
+        return None
+    pairs = (comparison.a, bare.a), (comparison.b, bare.b)
+    padded = [
+        f"{view.rows - others.rows:,} of {view.rows:,} rows of {view.path}"
+        for view, others in pairs
+        if view.rows > others.rows
+    ]
+    return f"{' and '.join(padded)} are marked as padding; the others are the same in each batch"
 
 
 def tell_shorter_epochs(comparison: Comparison) -> str | None:

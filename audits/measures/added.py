@@ -10,16 +10,27 @@ from detloader.audits.compare import compare
 from detloader.audits.measures.source import without_padding
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from detloader.audits.columns import Flags
     from detloader.audits.compare import Comparison
     from detloader.audits.view import StreamView
 
-__all__ = ["without_added_rows"]
+__all__ = ["without_added_rows", "without_marked_rows"]
 
 
 def without_added_rows(comparison: Comparison) -> Comparison:
     """Compare two runs anew without the rows that even out ranks, where there are any."""
-    a, b = _without_added(comparison.a), _without_added(comparison.b)
+    return _anew(comparison, _without_added)
+
+
+def without_marked_rows(comparison: Comparison) -> Comparison:
+    """Compare two runs anew without the rows that are marked as padding, where there are any."""
+    return _anew(comparison, without_padding)
+
+
+def _anew(comparison: Comparison, part: Callable[[StreamView], StreamView]) -> Comparison:
+    a, b = part(comparison.a), part(comparison.b)
     if a.rows == comparison.a.rows and b.rows == comparison.b.rows:
         return comparison
     return compare(a, b)

@@ -41,7 +41,8 @@ persistent workers, in the first one alone: give the sampler a generator of its 
 Needs one of `workers`, `threads`, `world_size`, `start_method` and
 `config.persistent_workers` in both runs, that differs. Does not speak where source,
 seed or partition explain the difference, where copies of one random generator explain
-that draws differ and nothing else does, where only the place in a global batch or the
+that draws differ and nothing else does, where all that differs are rows that are marked as
+padding, where only the place in a global batch or the
 rank differs, where each epoch of one run is the beginning of the other's, which was
 merely left earlier, or where a few records hold other bytes and nothing else differs,
 which is content drift. Where a setting, a version or a restart differs as well, it
@@ -62,6 +63,7 @@ import numpy as np
 
 from detloader.audits.confirm import replay_again
 from detloader.audits.integers import distinct
+from detloader.audits.measures.added import without_marked_rows
 from detloader.audits.measures.aspects import aspects_of, is_beginning
 from detloader.audits.measures.conditions import (
     PERSISTENCE,
@@ -104,6 +106,7 @@ FEW = 0.05
 
 def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     """Find a difference that follows the topology."""
+    comparison = without_marked_rows(comparison)
     if not is_unexplained(comparison, known):
         return []
     a, b = comparison.a.stream, comparison.b.stream

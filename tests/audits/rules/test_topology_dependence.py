@@ -245,3 +245,49 @@ def test_workers_that_outlive_an_epoch_are_named_beside_their_number(
     assert evidence_of(finding)["fields"] == fields | {"persistent_workers": [False, True]}
     assert "config" not in evidence_of(finding)["equal"]
     assert "persistent_workers" in finding.cause
+
+
+def on_two_ranks(orders: list[list[int]]) -> dict[str, list[Any]]:
+    """Deal epochs of odd length to two ranks, in batches of two rows, evened out by first rows."""
+    dealt = [(e, p, r) for e, o in enumerate(orders) for p, r in enumerate([*o, o[0]])]
+    return {
+        "epoch": [epoch for epoch, _, _ in dealt],
+        "batch": [place // 4 for _, place, _ in dealt],
+        "rank": [place % 2 for _, place, _ in dealt],
+        "record": [record for _, _, record in dealt],
+        "draws": [1000 * epoch + record for epoch, _, record in dealt],
+    }
+
+
+def on_one_device(orders: list[list[int]]) -> dict[str, list[Any]]:
+    dealt = [(e, p, r) for e, o in enumerate(orders) for p, r in enumerate(o)]
+    return {
+        "epoch": [epoch for epoch, _, _ in dealt],
+        "batch": [place // 4 for _, place, _ in dealt],
+        "record": [record for _, _, record in dealt],
+        "draws": [1000 * epoch + record for epoch, _, record in dealt],
+    }
+
+
+PADDING = {"padding": ([False] * 31 + [True]) * 2}
+
+
+def test_marked_padding_is_no_fault_beside_one_device(tmp_path: Path) -> None:
+    a, b = on_one_device(order(31)), on_two_ranks(order(31)) | PADDING
+    declared = {"world_size": 2, "batch_size": 2}
+    result = compare(tmp_path, a, b, declared, world_size=1, batch_size=4, source_size=31)
+
+    assert (result.verdict, loud_rules(result)) == (Verdict.CHANGED, [])
+    assert (result.reason or "").startswith("2 of 64 rows of ")
+    assert "are marked as padding; the others are the same" in (result.reason or "")
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_padding_hides_no_draws_that_follow_the_rank(marked: bool, tmp_path: Path) -> None:
+    a, b = on_one_device(order(31)), on_two_ranks(order(31)) | (PADDING if marked else {})
+    b["draws"] = [draws + 7 * rank for draws, rank in zip(b["draws"], b["rank"], strict=True)]
+    declared = {"world_size": 2, "batch_size": 2}
+    result = compare(tmp_path, a, b, declared, world_size=1, batch_size=4, source_size=31)
+
+    assert loud_rules(result) == [RULE]
+    assert ("records" in evidence_of(findings_of(result, RULE)[0])["other"]) is not marked
