@@ -30,6 +30,9 @@ __all__ = [
 SAMPLES = "num_samples, for each epoch leaves out others"
 """What a rule lacks where epochs may be meant to be samples of the source."""
 
+DEVIATIONS = 4
+"""Standard deviations from equal shares within which weights are taken for equal."""
+
 
 def observed_batch_size(view: StreamView) -> int | None:
     """Give the declared rows of a batch, or those of the largest; None without batches."""
@@ -111,7 +114,8 @@ def is_chance(view: StreamView, size: int, codes: Integers | None, lost: int) ->
     """Tell whether draws with replacement may have left out so many records by chance.
 
     The records should have had the share that declared weights, or else the baseline, give
-    them. That it is just these that never came is one of many ways to lose so many.
+    them; where neither does and all others come equally often, an equal one. That it is just
+    these that never came is one of many ways to lose so many.
 
     Args:
         view: a run that draws with replacement.
@@ -124,13 +128,23 @@ def is_chance(view: StreamView, size: int, codes: Integers | None, lost: int) ->
     """
     if view.has("shard"):
         raise CannotTell("whether records or whole shards are drawn")
-    if codes is None or (view.declared("weights") is None and view.baseline is None):
+    ways, undeclared = log_choose(size, lost), view.declared("weights") is None
+    if undeclared and view.baseline is None and _come_equally_often(view):
+        return not is_impossible(view.rows * math.log1p(-lost / size) + ways)
+    if codes is None or (undeclared and view.baseline is None):
         raise CannotTell("weights, by record")
-    ways = log_choose(size, lost)
-    if view.declared("weights") is None:
+    if undeclared:
         return not is_impossible(_log_chance_beside_baseline(view, codes) + ways)
     share = min(_declared_share(view, codes), 1 - 1e-12)
     return not is_impossible(view.rows * math.log1p(-share) + ways)
+
+
+def _come_equally_often(view: StreamView) -> bool:
+    """Tell whether the records that come are spread as draws with equal weights spread them."""
+    counts = tally(view.record.values)[1]
+    mean, freedom = counts.mean(), len(counts) - 1
+    spread = float(((counts - mean) ** 2).sum() / mean)  # chi-squared
+    return freedom > 0 and abs(spread - freedom) < DEVIATIONS * math.sqrt(2 * freedom)
 
 
 def _declared_share(view: StreamView, codes: Integers) -> float:

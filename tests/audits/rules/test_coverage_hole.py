@@ -733,3 +733,39 @@ def test_a_run_without_a_row_has_no_short_epoch(tmp_path: Path) -> None:
     b = write_run(tmp_path / "b", {"epoch": [], "record": []}, declared)
 
     assert findings_of(audit(a, b), RULE) == []
+
+
+def drawn(weights: list[int], rows: int, epochs: int) -> list[list[int]]:
+    return [
+        random.Random(epoch).choices(range(len(weights)), weights, k=rows)
+        for epoch in range(epochs)
+    ]
+
+
+DRAWN = {"shuffle": True, "source_size": 64, "replacement": True}
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_draws_with_replacement_that_never_reach_a_record(text: bool, tmp_path: Path) -> None:
+    orders = drawn([*[1] * 30, 0, *[1] * 33], 640, 3)
+    rows = epochs_of(*[[f"r{record}" if text else record for record in o] for o in orders])
+    (finding,) = findings_of(judge(tmp_path, rows, **DRAWN), RULE)
+
+    assert finding.severity is Severity.WARN
+    assert evidence_of(finding)["dropped_count"] == 1
+
+
+def test_chance_leaves_out_records_of_few_draws_with_replacement(tmp_path: Path) -> None:
+    result = judge(tmp_path, epochs_of(*drawn([1] * 64, 100, 1)), **DRAWN)
+
+    assert findings_of(result, RULE) == []
+
+
+def test_a_record_that_is_never_drawn_may_have_no_weight_where_others_have_unequal_ones(
+    tmp_path: Path,
+) -> None:
+    weights = [0 if record == 30 else 1 + record % 9 for record in range(64)]
+    result = judge(tmp_path, epochs_of(*drawn(weights, 640, 3)), **DRAWN)
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["weights, by record"]
