@@ -17,6 +17,7 @@ from detloader.audits.numbering import number_alike, tell_numbering
 from detloader.audits.pairs import NO_COMMON_ROWS, load_pair
 from detloader.audits.picture import Scene, take_pictures
 from detloader.audits.rule import all_rules, header_rules
+from detloader.audits.ruled_out import tell_ruled_out
 from detloader.audits.sampled import joined
 from detloader.findings import Counts, Severity, StreamResult, Verdict
 
@@ -56,7 +57,7 @@ def _audit_pair(pair: Pair, comparison: Comparison, selection: Selection) -> Str
         answers = ask_about_difference(selection.choose(all_rules()), pair.a, pair.b, comparison)
         formula = _explain(comparison, answers)
         told = tell_extent(comparison) or formula or tell_shorter_epochs(comparison)
-        told = told or pair.tell_restart()
+        told = told or pair.tell_restart() or tell_ruled_out(comparison, answers.findings)
         return _result(pair, comparison.verdict, told, comparison, answers)
     answers = ask_about_headers(selection.choose(header_rules()), stream_a, stream_b)
     if hidden := tell_hidden(stream_a, stream_b):
