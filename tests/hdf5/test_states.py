@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import grain
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from detloader.errors import UsageError
 from tests.support.hdf5_files import add_noise, first_values, load, numbered, write, write_file
@@ -91,6 +94,57 @@ def test_a_shuffled_order_is_restored(folder: Path) -> None:
 
     assert first_values(taken_up) == first_values(steps)
     assert first_values(other) == first_values(loader)
+
+
+MODES = st.fixed_dictionaries(
+    {
+        "reshuffle_each_epoch": st.booleans(),
+        "compatibility": st.sampled_from([None, "zea-0.1"]),
+    }
+)
+# Iterate an epoch; shuffle; shuffle with a seed.
+ACTIONS = st.lists(st.sampled_from(["iterate", None]) | st.integers(0, 3), max_size=6)
+
+
+def act(loader: Any, actions: list[Any]) -> list[list[int]]:
+    """Act, and give the order of each epoch, and that which each shuffle shows."""
+    found = []
+    for action in actions:
+        if action == "iterate":
+            found.append(first_values(loader))
+        else:
+            loader.shuffle(action)
+            found.append(first_values(loader.to_iter_dataset()))
+    return found
+
+
+@settings(max_examples=40, deadline=None)
+@given(mode=MODES, before=ACTIONS, taken=st.integers(0, 6), after=ACTIONS)
+def test_orders_after_a_restart_are_those_of_a_run_that_was_never_interrupted(
+    folder: Path, mode: dict[str, Any], before: list[Any], taken: int, after: list[Any]
+) -> None:
+    whole, other = load(folder, **mode), load(folder, **mode)
+    act(whole, before)
+    steps = iter(whole)
+    first_values(itertools.islice(steps, taken))
+    taken_up = iter(other)
+    taken_up.set_state(json.loads(json.dumps(steps.get_state())))
+
+    assert first_values(taken_up) == first_values(steps)
+    assert act(other, after) == act(whole, after)
+
+
+@settings(max_examples=20, deadline=None)
+@given(mode=MODES, epochs=st.integers(0, 4), after=ACTIONS)
+def test_orders_after_set_epoch_are_those_of_a_run_that_came_there(
+    folder: Path, mode: dict[str, Any], epochs: int, after: list[Any]
+) -> None:
+    whole, other = load(folder, **mode), load(folder, **mode)
+    for _ in range(epochs):
+        list(whole)
+    other.set_epoch(epochs)
+
+    assert act(other, after) == act(whole, after)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def write_state(state: State) -> dict[str, Any]:
         "epoch": state.pass_.epoch,
         "seed": state.pass_.seed,
         **({"chosen": True} if state.pass_.chosen else {}),
+        **({"drawn": state.pass_.drawn} if state.pass_.drawn else {}),
         "steps": state.steps,
     }
 
@@ -70,7 +71,8 @@ def read_state(saved: Mapping[str, Any], fingerprint: str) -> State:
     """
     try:
         epoch, seed = (check_integer(name, saved[name], 0) for name in ("epoch", "seed"))
-        pass_ = Pass(epoch, seed, saved.get("chosen") is True)
+        drawn = check_integer("drawn", saved.get("drawn", 0), 0)
+        pass_ = Pass(epoch, seed, saved.get("chosen") is True, drawn)
         state = State(saved["fingerprint"], pass_, saved["steps"])
     except (KeyError, TypeError, AttributeError, UsageError) as error:
         raise no_state() from error

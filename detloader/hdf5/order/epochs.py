@@ -26,11 +26,13 @@ class Pass(NamedTuple):
         epoch: its number.
         seed: that of its order.
         chosen: whether that seed was given to `shuffle()`, and does not follow the loader's.
+        drawn: how many seeds are drawn, one by one, once it has begun.
     """
 
     epoch: int
     seed: int
     chosen: bool = False
+    drawn: int = 0
 
     @property
     def order(self) -> tuple[int, int]:
@@ -69,11 +71,12 @@ class Epochs:
     def show(self) -> Pass:
         """Return the epoch that would begin now."""
         if not self._reshuffle:
-            return self.current._replace(epoch=self.next)
+            return self.current._replace(epoch=self.next, drawn=self._drawn)
+        if self._published:
+            return Pass(self.next, epoch_seed(self.seed, self._drawn), drawn=self._drawn + 1)
         if self._chosen is not None:
             return Pass(self.next, self._chosen, chosen=True)
-        number = self._drawn if self._published else self.next
-        return Pass(self.next, epoch_seed(self.seed, number))
+        return Pass(self.next, epoch_seed(self.seed, self.next))
 
     def latest(self) -> Pass:
         """Return the epoch that was iterated last; before the first one, that which begins next."""
@@ -82,8 +85,7 @@ class Epochs:
     def begin(self) -> Pass:
         """Begin the next epoch."""
         self.current = self._begun = self.show()
-        if self._reshuffle and self._published:
-            self._draw()
+        self._drawn = self.current.drawn
         self._chosen = None
         self.next += 1
         return self.current
@@ -105,13 +107,16 @@ class Epochs:
 
     def set_next(self, epoch: int) -> None:
         """Let a certain epoch be the next one, and show it."""
-        self.next = self._drawn = epoch
+        self.next = epoch
+        if self._reshuffle and self._published:
+            self._drawn = epoch
         self._chosen = None
         self.current = self.show()
 
     def resume(self, pass_: Pass) -> None:
         """Be in an epoch that began in another process."""
         self.set_next(pass_.epoch + 1)
+        self._drawn = pass_.drawn
         self.current = self._begun = pass_
 
     def _draw(self) -> int:
