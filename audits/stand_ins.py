@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from detloader.audits.measures.conditions import are_drawn_together
 from detloader.manifest.reader import Rank
 from detloader.manifest.schema import Level, is_stored
 
@@ -88,13 +89,9 @@ def without_unlike(a: Stream, b: Stream) -> Stream:
 
 def _drawn_together(stream: Stream) -> object:
     """Tell how many rows have draws that were taken at once; False where each has its own."""
-    config = stream.declared.config
-    if config is msgspec.UNSET or config.get("draws_of") != "batch":
-        return False
     if "draws" not in stream.columns or stream.level is not Level.FULL:
         return False
-    draws = stream.table(["draws"])["draws"]
-    return draws.null_count < len(draws) and stream.declared.batch_size
+    return are_drawn_together(stream) and stream.declared.batch_size
 
 
 def _then(stream: Stream) -> set[object]:

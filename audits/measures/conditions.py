@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from detloader.audits.measures.marks import first_and_any_marked
 from detloader.audits.rule import CannotTell
 from detloader.findings import Verdict
-from detloader.manifest.schema import Level
+from detloader.manifest.schema import is_stored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EQUAL_ARGUMENTS",
     "PERSISTENCE",
+    "are_drawn_together",
     "config_differences",
     "declared_of",
     "effective_seed",
@@ -181,26 +183,23 @@ def version_differences(a: Stream, b: Stream) -> dict[str, JsonValue]:
     }
 
 
+def are_drawn_together(stream: Stream) -> bool:
+    """Tell whether the samples of a batch were drawn for at once, unless all are without draws."""
+    if _entry(stream, "draws_of") != "batch":
+        return False
+    if "draws" not in stream.columns or not is_stored("draws", stream.level):
+        return True
+    draws = stream.table(["draws"])["draws"]
+    return draws.null_count < len(draws)
+
+
 def is_resumed(stream: Stream) -> bool:
     """Tell whether a run declares, or shows by a column, that it was taken up again."""
     declared = stream.declared
     if declared.resume is not UNKNOWN or declared.parent is not UNKNOWN:
         return True
     # A loader that can be taken up again has the column whether or not it was.
-    return any(_marks(stream))
-
-
-def _marks(stream: Stream) -> tuple[bool, bool]:
-    """Tell whether the first row, and whether any, is marked as one from after a restart."""
-    if "resumed" not in stream.columns or stream.level is Level.DIGEST or not stream.rows:
-        return False, False
-    column = stream.table(["resumed"])["resumed"]
-    marked = [value not in _UNMARKED for value in column.unique().to_pylist()]
-    return column[0].as_py() not in _UNMARKED, any(marked)
-
-
-_UNMARKED = frozenset({None, False, "", "0", "false", "False"})
-"""Values of the column `resumed` of rows from before a restart."""
+    return any(first_and_any_marked(stream))
 
 
 def is_part_alone(stream: Stream) -> bool | None:
@@ -208,7 +207,7 @@ def is_part_alone(stream: Stream) -> bool | None:
 
     Marks say so, or else its header.
     """
-    first, any_row = _marks(stream)
+    first, any_row = first_and_any_marked(stream)
     return first if any_row else is_told_alone(stream)
 
 

@@ -70,7 +70,7 @@ from detloader.audits.integers import (
     slices,
     tally,
 )
-from detloader.audits.measures.conditions import require_equal_arguments
+from detloader.audits.measures.conditions import are_drawn_together, require_equal_arguments
 from detloader.audits.measures.local_ids import SHARED_IDS, are_local
 from detloader.audits.measures.shown import SHOWN, listed, show_records
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
@@ -235,19 +235,12 @@ def _is_fixed(comparison: Comparison) -> bool:
         return True
     if "raw" in a.compared or _is_bound_to_epochs(comparison):
         return False  # the bytes are the same, or draws are likelier to change with the epoch
-    if _draw_together(a) or _draw_together(b):
+    if are_drawn_together(a.stream) or are_drawn_together(b.stream):
         return False
     seeded_alike = a.declared("seed") is not None and a.declared("seed") == b.declared("seed")
     if seeded_alike and not comparison.counts.moved:  # draws may follow the place
         return True
     return float(comparison.drifted.mean()) <= FEW_BETWEEN_RUNS
-
-
-def _draw_together(view: StreamView) -> bool:
-    """Tell whether samples of a batch were made at once, and not without draws."""
-    if view.config("draws_of") != "batch":
-        return False
-    return not view.has("draws") or not view.column("draws").missing().all()
 
 
 def _is_bound_to_epochs(comparison: Comparison) -> bool:

@@ -332,3 +332,17 @@ def test_a_position_counts_what_each_rank_had_delivered(tmp_path: Path) -> None:
 
     assert (right.verdict, loud_rules(right)) == ("identical", [])
     assert findings_of(summed, RULE)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(False, True), (0, 1), ("", "yes"), ("false", "true"), ("0", "1")]
+)
+def test_marks_are_flags_numbers_or_words(before: Any, after: Any, tmp_path: Path) -> None:
+    whole = order(40)
+    marks = [before] * 50 + [after] * 26
+    skipping = rows([*whole[:50], *whole[54:]], marks)
+    finding = only(compare(tmp_path / "skipping", rows(whole), skipping))
+    exact = compare(tmp_path / "exact", rows(whole), rows(whole, [before] * 80))
+
+    assert (evidence_of(finding)["kind"], evidence_of(finding)["row"]) == ("gap", 50)
+    assert loud_rules(exact) == []
