@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "have_one_order",
-    "log_chance_of_whole_shards",
+    "log_chance_of_shards",
     "sample_of_records",
     "source_order",
     "streams_of",
@@ -93,14 +93,18 @@ def have_one_order(view: StreamView, epochs: dict[int, Integers], deliverers: De
     )
 
 
-def log_chance_of_whole_shards(view: StreamView, rows: Integers) -> float:
-    """Give the logarithm of the chance of an order of shards, if these come one after the other.
+def log_chance_of_shards(view: StreamView, rows: Integers) -> float:
+    """Give the logarithm of the chance of an order of shards, if these were shuffled.
 
-    Few shards stand near the source's order by chance, and their records with them.
+    They were if they come one after the other, or in another order than the source's. Few
+    shards stand near that order by chance, and their records with them.
     """
     if not has_shards(view):
         return -math.inf
     shard = np.unique(view.column("shard").values[rows], return_inverse=True)[1]
-    shards = int(shard.max()) + 1
-    whole = int(np.count_nonzero(np.diff(shard))) + 1 == shards
-    return -math.lgamma(shards + 1) if whole else -math.inf
+    counts = np.bincount(shard)
+    whole = int(np.count_nonzero(np.diff(shard))) + 1 == len(counts)
+    in_source = np.argsort(np.bincount(shard, source_order(view)[rows]) / counts)
+    places = (np.bincount(shard, np.arange(len(rows))) / counts)[in_source]
+    shuffled = whole or bool((np.diff(places) < 0).any())
+    return -math.lgamma(len(counts) + 1) if shuffled else -math.inf

@@ -41,8 +41,8 @@ that are meant are declared: `config.static_shards` true makes them a note.
 Needs a declared `shuffle`; silent for evaluation and where `order_policy` names an order
 other than a random one (curriculum, by length, fixed). The source's order is that of
 `index`, else of integer IDs, else of names (shorter ones first). A small buffer must leave
-a rank correlation of one half; whole blocks that were shuffled, and whole shards where
-`shard` tells several apart, count as one record. Static shards and frozen batches need two
+a rank correlation of one half; whole blocks that were shuffled count as one record, and so
+do shards that were, where `shard` tells several apart. Static shards and frozen batches need two
 epochs; where epochs have one order this follows from it, and where batches are frozen it
 does of parts. Workers may keep their records behind one shuffle of all: where batches mix
 those of several, or who comes next is left to chance, nothing is said. Parts that have
@@ -69,7 +69,7 @@ from detloader.audits.measures.meeting import do_parts_meet
 from detloader.audits.measures.mixing import common_batches, displacement, purity
 from detloader.audits.measures.orders import (
     have_one_order,
-    log_chance_of_whole_shards,
+    log_chance_of_shards,
     source_order,
     streams_of,
 )
@@ -146,7 +146,7 @@ def _check_buffer(view: StreamView, epochs: dict[int, Integers]) -> Fault | None
         for epoch, rows in streams_of(view, epochs, deliverers):
             parts[epoch] += 1
             measured = displacement(source[rows])
-            log_chance = max(measured.log_chance, log_chance_of_whole_shards(view, rows))
+            log_chance = max(measured.log_chance, log_chance_of_shards(view, rows))
             if measured.correlation >= LEAST_CORRELATION and is_impossible(log_chance, tests):
                 weak[epoch].append(measured)
         where = [epoch for epoch, found in weak.items() if 2 * len(found) >= parts[epoch]]

@@ -119,6 +119,23 @@ def test_shuffled_shards_are_no_small_buffer(tmp_path: Path) -> None:
     assert findings_of(judge(tmp_path, rows), RULE) == []
 
 
+@pytest.mark.parametrize("shuffled", [True, False])
+@pytest.mark.parametrize("buffer", [10, 40])
+def test_shards_that_were_shuffled_before_a_buffer_stand_near_the_source_by_chance(
+    buffer: int, shuffled: bool, tmp_path: Path
+) -> None:
+    near, far = [0, 2, 1, 3, 5, 4, 6, 7], [6, 1, 3, 7, 0, 2, 5, 4]
+    orders = [near, far] if shuffled else [[*range(8)]] * 2
+    epochs = [
+        [shards[place // 100] * 100 + place % 100 for place in buffered(800, buffer, epoch)]
+        for epoch, shards in enumerate(orders)
+    ]
+    rows = in_epochs(epochs)
+    result = judge(tmp_path, rows | {"shard": [record // 100 for record in rows["record"]]})
+
+    assert bool(findings_of(result, RULE)) is not shuffled
+
+
 def test_one_shard_for_all_rows_hides_no_small_buffer(tmp_path: Path) -> None:
     rows = in_epochs([buffered(400, 13, seed) for seed in range(2)], shard=["train-0.tar"] * 400)
     (finding,) = findings_of(judge(tmp_path, rows), RULE)
