@@ -22,6 +22,7 @@ __all__ = [
     "lacking",
     "overlap",
     "places",
+    "places_from_end",
     "repeated",
     "slices",
     "span",
@@ -58,6 +59,15 @@ def tally(values: Integers) -> tuple[Integers, Integers]:
     ordered = np.sort(values)
     firsts = np.flatnonzero(_fresh(ordered))
     return ordered[firsts], np.diff(np.append(firsts, len(ordered)))
+
+
+def places_from_end(parts: Integers) -> Integers:
+    """Count the rows of each part that come after a row: 0 for the last one of its part."""
+    order = np.argsort(parts, kind="stable")
+    lengths = tally(parts)[1]
+    from_end = np.empty(len(parts), np.int64)
+    from_end[order] = np.repeat(np.cumsum(lengths), lengths) - 1 - np.arange(len(parts))
+    return from_end
 
 
 def distinct(values: Integers) -> Integers:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.integers import are_distinct, distinct, tally
-from detloader.audits.measures.filling import evens_out, lacking
+from detloader.audits.integers import are_distinct, distinct, places_from_end, tally
+from detloader.audits.measures.filling import evens_out, records_lacking
 from detloader.audits.measures.gaps import Gap, find_gap
 from detloader.audits.measures.replacement import is_drawn_with_replacement
 from detloader.audits.measures.shards import has_shards
@@ -99,15 +99,7 @@ def _epochs(view: StreamView, by: str) -> Iterator[_Epoch]:
         for value in np.unique(split[rows]):
             mine = rows[split[rows] == value]
             mine = mine[np.lexsort((view.position[mine], view.rank[mine]))]
-            yield _Epoch(epoch, mine, record[mine], label[mine], _from_end(label[mine]))
-
-
-def _from_end(part: Integers) -> Integers:
-    order = np.argsort(part, kind="stable")
-    lengths = tally(part)[1]
-    from_end = np.empty(len(part), np.int64)
-    from_end[order] = np.repeat(np.cumsum(lengths), lengths) - 1 - np.arange(len(part))
-    return from_end
+            yield _Epoch(epoch, mine, record[mine], label[mine], places_from_end(label[mine]))
 
 
 def _breach(view: StreamView, epoch: _Epoch, by: str, size: int) -> Breach | None:
@@ -127,7 +119,7 @@ def _breach(view: StreamView, epoch: _Epoch, by: str, size: int) -> Breach | Non
         if _may_be_drawn_alike(view, epoch, parts, len(records), size):
             raise CannotTell("replacement, for each part may have drawn the same")
         return Breach(epoch.epoch, "replicated", parts, shared, never)
-    lack = max(len(never), lacking(view, records))
+    lack = max(len(never), records_lacking(view, records))
     may_be_substitutes = lack >= len(shared) <= max(1, SUBSTITUTES * len(records))
     if may_be_substitutes and not view.has("asked"):
         raise CannotTell("asked")
@@ -169,7 +161,7 @@ def _is_meant(view: StreamView, epoch: _Epoch, by: str, shared: Integers, most: 
     at_the_end = epoch.record[epoch.from_end < last]
     return (
         len(distinct(lengths)) == 1
-        and not lacking(view, epoch.record)
+        and not records_lacking(view, epoch.record)
         and _fills_up(view, int(lengths[0]), len(lengths), extra)
         and bool(np.isin(shared, at_the_end).all())
     )

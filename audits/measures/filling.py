@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.batches import place_in_epoch
-from detloader.audits.integers import distinct, tally
+from detloader.audits.integers import distinct, places_from_end, tally
 from detloader.audits.measures.source import without_padding
 from detloader.audits.rule import CannotTell
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from detloader.audits.columns import Flags, Integers
     from detloader.audits.view import StreamView
 
-__all__ = ["evens_out", "lacking", "without_filling"]
+__all__ = ["evens_out", "records_lacking", "without_filling"]
 
 
 def without_filling(view: StreamView) -> StreamView:
@@ -31,7 +31,7 @@ def without_filling(view: StreamView) -> StreamView:
     filled = [
         (of_epoch, extra)
         for of_epoch, extra in epochs
-        if 0 < 2 * extra < len(of_epoch) and not lacking(rows, dealt.values[of_epoch])
+        if 0 < 2 * extra < len(of_epoch) and not records_lacking(rows, dealt.values[of_epoch])
     ]
     if not filled:
         return rows
@@ -59,7 +59,7 @@ def _filling(view: StreamView, place: Integers, of_epoch: Integers, extra: int) 
     return of_epoch[:0]
 
 
-def lacking(view: StreamView, record: Integers) -> int:
+def records_lacking(view: StreamView, record: Integers) -> int:
     """Count the records that an epoch is known to lack; one that lacks any does not begin anew.
 
     Args:
@@ -108,11 +108,7 @@ def _ends(view: StreamView, rows: Integers) -> Flags:
     else:
         workers = view.declared("workers") or 1
         last = (view.declared("batch_size") or 1) * workers if workers > 1 else 1
-    order = np.argsort(part, kind="stable")
-    lengths = tally(part)[1]
-    from_end = np.empty(len(rows), np.int64)
-    from_end[order] = np.repeat(np.cumsum(lengths), lengths) - 1 - np.arange(len(rows))
-    return from_end < last
+    return places_from_end(part) < last
 
 
 def _records_of_epoch(view: StreamView) -> int | None:
