@@ -30,6 +30,13 @@ __all__ = [
 SAMPLES = "num_samples, for each epoch leaves out others"
 """What a rule lacks where epochs may be meant to be samples of the source."""
 
+FEW = 0.05
+"""Share of the source up to which records that never come may have been missed, where weights
+are undeclared: more may have no weight."""
+
+OFTEN = 20
+"""How often records come, on average, for their shares to tell equal weights from others."""
+
 DEVIATIONS = 4
 """Standard deviations from equal shares within which weights are taken for equal."""
 
@@ -114,8 +121,8 @@ def is_chance(view: StreamView, size: int, codes: Integers | None, lost: int) ->
     """Tell whether draws with replacement may have left out so many records by chance.
 
     The records should have had the share that declared weights, or else the baseline, give
-    them; where neither does and all others come equally often, an equal one. That it is just
-    these that never came is one of many ways to lose so many.
+    them; where neither does, few never come, and all others come equally often, an equal one.
+    That it is just these that never came is one of many ways to lose so many.
 
     Args:
         view: a run that draws with replacement.
@@ -129,7 +136,7 @@ def is_chance(view: StreamView, size: int, codes: Integers | None, lost: int) ->
     if view.has("shard"):
         raise CannotTell("whether records or whole shards are drawn")
     ways, undeclared = log_choose(size, lost), view.declared("weights") is None
-    if undeclared and view.baseline is None and _come_equally_often(view):
+    if undeclared and view.baseline is None and lost <= FEW * size and _are_drawn_alike(view):
         return not is_impossible(view.rows * math.log1p(-lost / size) + ways)
     if codes is None or (undeclared and view.baseline is None):
         raise CannotTell("weights, by record")
@@ -139,12 +146,12 @@ def is_chance(view: StreamView, size: int, codes: Integers | None, lost: int) ->
     return not is_impossible(view.rows * math.log1p(-share) + ways)
 
 
-def _come_equally_often(view: StreamView) -> bool:
-    """Tell whether the records that come are spread as draws with equal weights spread them."""
+def _are_drawn_alike(view: StreamView) -> bool:
+    """Tell whether the records that come do so as often as draws with equal weights have them."""
     counts = tally(view.record.values)[1]
     mean, freedom = counts.mean(), len(counts) - 1
     spread = float(((counts - mean) ** 2).sum() / mean)  # chi-squared
-    return freedom > 0 and abs(spread - freedom) < DEVIATIONS * math.sqrt(2 * freedom)
+    return mean >= OFTEN and abs(spread - freedom) < DEVIATIONS * math.sqrt(2 * freedom)
 
 
 def _declared_share(view: StreamView, codes: Integers) -> float:

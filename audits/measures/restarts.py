@@ -9,7 +9,7 @@ import numpy as np
 from detloader.audits.batches import batch_starts
 from detloader.audits.integers import tally
 from detloader.audits.measures.conditions import is_told_alone
-from detloader.audits.measures.marks import marked_rows
+from detloader.audits.measures.marks import UNMARKED
 from detloader.audits.rule import CannotTell
 
 if TYPE_CHECKING:
@@ -23,6 +23,25 @@ CERTAIN = 4
 
 TRIED = 1000
 """Places of its first record at which it may begin that are tried."""
+
+
+def _marked_rows(view: StreamView) -> Integers:
+    """Give the rows at which the run was taken up again, as the column `resumed` says.
+
+    Row 0 is among them where the run holds nothing from before.
+    """
+    if not view.has("resumed"):
+        return np.zeros(0, np.int64)
+    column = view.column("resumed")
+    state = column.values.astype(np.int64)
+    if column.vocabulary is not None:
+        names = column.vocabulary.to_pylist()
+        numbers = [0 if name in UNMARKED else place for place, name in enumerate(names, start=1)]
+        state = np.array([*numbers, 0])[state]
+    state[column.missing()] = 0
+    changes = np.flatnonzero(np.diff(state, prepend=0))
+    restarts: Integers = changes[state[changes] != 0]
+    return restarts
 
 
 def resume_position(whole: StreamView, resumed: StreamView) -> int | None:
@@ -69,7 +88,7 @@ def is_joined(whole: StreamView, resumed: StreamView, position: int) -> bool:
     """
     if not 0 < position < resumed.rows:
         return False
-    marked = marked_rows(resumed)
+    marked = _marked_rows(resumed)
     if len(marked):
         return int(marked[0]) > 0
     if is_told_alone(resumed.stream):
@@ -105,7 +124,7 @@ def restarts_of(whole: StreamView, resumed: StreamView, position: int | None) ->
     Raises:
         CannotTell: neither the rows nor what was declared tell it.
     """
-    restarts = marked_rows(resumed)
+    restarts = _marked_rows(resumed)
     if len(restarts):
         if restarts[0] == 0 and position is None:
             raise CannotTell("resume")

@@ -44,19 +44,20 @@ Needs `asked`, or a complete run with `source_size` or a baseline. Silent about 
 declared `drop_remainder` can lose in each epoch, unless the same records are lost in so
 many shuffled epochs that chance is excluded; about runs that draw with replacement, where
 chance may leave a record out (where neither `weights` nor a baseline tells how often it
-should come, others have to come equally often); where a filter is declared, for its name
-does not say which records pass, nor that these are the same in each epoch; about what lies
-behind the first `num_samples` records of an unshuffled run; and about a last epoch that is
-cut short: it is held against the baseline's, and only for records that come before others
-there. One epoch alone may have been stopped early: it is silent about the beginning of the
-source or of the baseline, and cannot tell of a shuffled one. Nor can it tell where epochs
-differ in length, where each leaves out others and `num_samples` is undeclared (an epoch
-that has all records says it as well, as do the baseline's order, a batch label that is left
-out, and `source_size` of an unshuffled run), where epochs grow, where records come again
-and `replacement` is undeclared, or, in an audit, where an entry of `config` differs. The
-length of an epoch is not judged that is the beginning of the baseline's, or, unshuffled, of
-another, or that has less than half of the records of others, for it may have been a look at
-the data. A smaller `source_size` than the baseline's is a note.
+should come, it is one of few, and the others come equally often, twenty times or more);
+where a filter is declared, for its name does not say which records pass, nor that these are
+the same in each epoch; about what lies behind the first `num_samples` records of an
+unshuffled run; and about a last epoch that is cut short: it is held against the baseline's,
+and only for records that come before others there. One epoch alone may have been stopped
+early: it is silent about the beginning of the source or of the baseline, and cannot tell of
+a shuffled one. Nor can it tell where epochs differ in length, where each leaves out others
+and `num_samples` is undeclared (an epoch that has all records says it as well, as do the
+baseline's order, a batch label that is left out, and `source_size` of an unshuffled run),
+where epochs grow, where records come again and `replacement` is undeclared, or, in an
+audit, where an entry of `config` differs. The length of an epoch is not judged that is the
+beginning of the baseline's, or, unshuffled, of another, or that has less than half of the
+records of others, for it may have been a look at the data. A smaller `source_size` than the
+baseline's is a note.
 
 ## Seen in
 

@@ -761,10 +761,10 @@ def test_chance_leaves_out_records_of_few_draws_with_replacement(tmp_path: Path)
     assert findings_of(result, RULE) == []
 
 
-def test_a_record_that_is_never_drawn_may_have_no_weight_where_others_have_unequal_ones(
-    tmp_path: Path,
-) -> None:
-    weights = [0 if record == 30 else 1 + record % 9 for record in range(64)]
+@pytest.mark.parametrize("none", ["one of unequal", "a quarter"])
+def test_records_that_are_never_drawn_may_have_no_weight(none: str, tmp_path: Path) -> None:
+    unequal = [0 if record == 30 else 1 + record % 9 for record in range(64)]
+    weights = unequal if none == "one of unequal" else [int(record % 4 > 0) for record in range(64)]
     result = judge(tmp_path, epochs_of(*drawn(weights, 640, 3)), **DRAWN)
 
     assert findings_of(result, RULE) == []
