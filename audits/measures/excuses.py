@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from detloader.audits.integers import contains, distinct, tally
 from detloader.audits.measures.beginnings import is_cut_before_end
+from detloader.audits.measures.behind import lie_behind, parts_of
 from detloader.audits.measures.dealing import declared_copies
 from detloader.audits.measures.deliverers import deliverers_of
 from detloader.audits.measures.losses import (
@@ -208,7 +208,7 @@ def _is_ascending(view: StreamView) -> bool:
     if shuffle or (shuffle is None and view.rows < LEAST_ASCENDING):
         return False
     places = source_order(view)
-    for rows in _parts(view):
+    for rows in parts_of(view):
         back = np.diff(places[rows]) < 0
         if (back & (np.diff(view.epoch[rows]) == 0)).any():
             return False
@@ -217,7 +217,7 @@ def _is_ascending(view: StreamView) -> bool:
 
 def _is_explained_tail(view: StreamView, hole: Hole) -> bool:
     """Judge a run in source order: an early stop or a dropped batch takes the tail alone."""
-    if hole.positions is not None and not _lie_behind(view, hole.positions):
+    if hole.positions is not None and not lie_behind(view, hole.positions):
         if full_epochs(view) < 2 and _lacks_workers(view):  # noqa: PLR2004
             raise CannotTell(ONE_EPOCH)
         return _may_be_dropped(view, hole.count) and _are_tails_of_parts(
@@ -242,33 +242,6 @@ def _lacks_workers(view: StreamView) -> bool:
     return workers > 1 and (
         not view.has("worker") or len(deliverers_of(view)) < workers * view.ranks
     )
-
-
-def _lie_behind(view: StreamView, positions: Integers) -> bool:
-    """Tell whether positions lie behind all that was delivered, or behind what each part did."""
-    places = source_order(view)
-    if int(positions.min()) > int(places.max()):
-        return True
-    ranks = [rows for _, rows in view.by_rank()]
-    return any(
-        _lie_between(
-            [(int(places[rows].min()), int(places[rows].max())) for rows in parts], positions
-        )
-        for parts in (ranks, _parts(view))
-    )
-
-
-def _lie_between(parts: list[tuple[int, int]], positions: Integers) -> bool:
-    """Tell whether positions lie between parts that are slices, each behind one of them."""
-    parts = sorted(parts)
-    apart = all(one[1] < other[0] for one, other in itertools.pairwise(parts))
-    within = any(((positions > low) & (positions < high)).any() for low, high in parts)
-    return apart and not within and int(positions.min()) > parts[0][0]
-
-
-def _parts(view: StreamView) -> list[Integers]:
-    """Give the rows of each worker, or rank, in delivery order."""
-    return [rows for _, rows in deliverers_of(view).split(view, view.delivery_order())]
 
 
 def _is_explained_shuffle(view: StreamView, hole: Hole) -> bool:

@@ -769,3 +769,31 @@ def test_records_that_are_never_drawn_may_have_no_weight(none: str, tmp_path: Pa
 
     assert findings_of(result, RULE) == []
     assert lacking(result, RULE) == ["weights, by record"]
+
+
+def by_two_workers(size: int, batches: Sequence[int]) -> dict[str, list[Any]]:
+    """Deal a source in its order to two workers, who give so many batches of four rows each."""
+    parts = [[*range(worker, size, 2)][: 4 * batches[worker]] for worker in range(2)]
+    cut = [[part[place : place + 4] for place in range(0, len(part), 4)] for part in parts]
+    turns = [
+        (batch, worker, record)
+        for batch in range(max(map(len, cut)))
+        for worker in range(2)
+        for record in (cut[worker][batch] if batch < len(cut[worker]) else [])
+    ]
+    names = ("batch", "worker", "record")
+    rows = {
+        name: list(values) for name, values in zip(names, zip(*turns, strict=True), strict=True)
+    }
+    return rows | {"epoch": [0] * len(turns), "batch": [2 * b + w for b, w, _ in turns]}
+
+
+@pytest.mark.parametrize(("batches", "found"), [((4, 3), False), ((4, 1), True)])
+def test_a_run_may_be_stopped_before_the_last_batch_of_a_worker(
+    batches: tuple[int, int], found: bool, tmp_path: Path
+) -> None:
+    rows = by_two_workers(27, batches)
+    declared = {"shuffle": False, "source_size": 27, "batch_size": 4, "workers": 2}
+    result = judge(tmp_path, rows, drop_remainder=False, num_epochs=1, **declared)
+
+    assert bool(findings_of(result, RULE)) is found
