@@ -22,7 +22,6 @@ from typing import Any, cast
 import pyarrow as pa
 from torch import distributed
 from torch.utils.data import (
-    BatchSampler,
     DataLoader,
     IterableDataset,
     IterDataPipe,
@@ -45,7 +44,7 @@ from detloader.adapters.torch.declared import (
 from detloader.adapters.torch.reading import SampleReader
 from detloader.adapters.torch.recording import Recording
 from detloader.adapters.torch.rows import Columns, RowMaker
-from detloader.adapters.torch.samplers import deciding_sampler
+from detloader.adapters.torch.samplers import deciding_sampler, gives_lists
 from detloader.adapters.torch.subsets import places_of
 from detloader.adapters.torch.twin import RecordedLoader, twin_of
 from detloader.adapters.torch.watch import Watch
@@ -56,6 +55,8 @@ from detloader.recorder import Recorder
 from detloader.torch.batches import Batches
 
 __all__ = ["rank_of", "suits", "wrap"]
+
+_AMOUNTS = frozenset({"source_size", "num_samples", "weights"})
 
 
 def suits(loader: object) -> bool:
@@ -69,11 +70,14 @@ def wrap(loader: DataLoader[Any], request: Request) -> Recorded:
     """Start recording a loader.
 
     Raises:
-        UsageError: it is recorded already, or has begun; or `ids` makes no sense.
+        UsageError: it is recorded already, or has begun; or `ids` or `batched` makes no sense.
     """
     if isinstance(loader.dataset, Batches):
         return wrap_batches(loader, loader.dataset, request)
     _require_fresh(loader)
+    if request.batched is False and _delivers_batches(loader, request):
+        message = "batched=False, but the loader puts records into batches: leave batched out"
+        raise UsageError(message)
     return _record(loader, request)
 
 
@@ -128,7 +132,12 @@ def _record(loader: DataLoader[Any], request: Request) -> RecordedLoader:
 def _delivers_batches(loader: DataLoader[Any], request: Request) -> bool:
     if loader.batch_sampler is not None:
         return True
-    return bool(request.batched) or isinstance(loader.sampler, BatchSampler)
+    return bool(request.batched) or gives_lists(loader)
+
+
+def _reads_batches(loader: DataLoader[Any], request: Request) -> bool:
+    """Tell whether an index is that of a batch, as far as anybody can see before it is read."""
+    return bool(request.batched) and loader.batch_sampler is None and not gives_lists(loader)
 
 
 def _ids_of_indices(loader: DataLoader[Any], request: Request) -> pa.Array[Any] | None:
@@ -148,7 +157,9 @@ def _watch(loader: DataLoader[Any], request: Request, generators: Sequence[str] 
     indexed = not isinstance(loader.dataset, IterableDataset)
     of_samples = request.ids if isinstance(request.ids, str) or callable(request.ids) else None
     content = request.level is not Level.ORDER
-    named = indexed or of_samples is not None or find_iterate(loader.dataset) is not None
+    named = of_samples is not None or find_iterate(loader.dataset) is not None
+    if indexed and not _reads_batches(loader, request):
+        named = True
     reader = SampleReader(
         of_samples,
         # Without a name, nothing else could stand for an ID.
@@ -156,7 +167,13 @@ def _watch(loader: DataLoader[Any], request: Request, generators: Sequence[str] 
         stacked=collated and loader.collate_fn is default_collate,
     )
     draws = None if generators is None else DrawWitness(_holders(loader), generators)
-    return Watch(reader, draws, indexed=indexed, collated=collated, batched=bool(request.batched))
+    return Watch(
+        reader,
+        draws,
+        collated=collated,
+        batched=bool(request.batched),
+        named=request.ids is not None and of_samples is None,
+    )
 
 
 def _declared(
@@ -166,6 +183,9 @@ def _declared(
     ids: pa.Array[Any] | None,
 ) -> dict[str, Any]:
     declared = declared_of(loader)
+    if _reads_batches(loader, request):
+        # They count batches, and the rows are records.
+        declared = {name: declared[name] for name in declared if name not in _AMOUNTS}
     if ids is not None and len(ids.unique()) < len(ids):
         # As a subset may have one record at several places.
         declared["config"] |= {"repeats": "ids"}

@@ -10,7 +10,15 @@ import numpy as np
 import torch
 from torch.utils.data import BatchSampler, DataLoader
 
-__all__ = ["count_of", "deciding_sampler", "is_choosing", "outer_sampler", "shuffles"]
+__all__ = [
+    "count_of",
+    "deciding_sampler",
+    "gives_lists",
+    "is_choosing",
+    "is_list",
+    "outer_sampler",
+    "shuffles",
+]
 
 _SHUFFLES = {
     "SequentialSampler": False,
@@ -31,6 +39,12 @@ def deciding_sampler(loader: DataLoader[Any]) -> Any:
     """Return the sampler that decides on the order of records."""
     outer = outer_sampler(loader)
     return outer.sampler if isinstance(outer, BatchSampler) else outer
+
+
+def gives_lists(loader: DataLoader[Any]) -> bool:
+    """Tell whether the loader is seen to ask for a list of records at once."""
+    outer = outer_sampler(loader)
+    return isinstance(outer, BatchSampler) or _holds_lists(outer)
 
 
 def shuffles(sampler: Any) -> bool | None:
@@ -77,9 +91,20 @@ def _chosen(loader: DataLoader[Any], sampler: Any) -> Sequence[Any] | None:
         given = given.tolist()
     if not isinstance(given, list | tuple | range):
         return None
-    if _may_give_batches(loader) and given and isinstance(given[0], list | tuple):
+    if _may_give_batches(loader) and _holds_lists(given):
         return list(itertools.chain(*given))
     return given
+
+
+def is_list(index: object) -> bool:
+    """Tell whether a sampler asks for many records at once."""
+    if isinstance(index, np.ndarray | torch.Tensor):
+        return index.ndim > 0
+    return isinstance(index, list)
+
+
+def _holds_lists(sampler: Any) -> bool:
+    return isinstance(sampler, list | tuple) and bool(sampler) and is_list(sampler[0])
 
 
 def _may_give_batches(loader: DataLoader[Any]) -> bool:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-import torch
 from torch.utils.data import get_worker_info
 
 from detloader.adapters.torch.reading import SampleReader, as_indices
+from detloader.adapters.torch.samplers import is_list
 from detloader.adapters.torch.witness import Witness
 from detloader.errors import UsageError
 from detloader.generators.witness import DrawWitness
@@ -35,33 +34,33 @@ class Watch:
         reader: SampleReader,
         draws: DrawWitness | None,
         *,
-        indexed: bool,
         collated: bool,
         batched: bool,
+        named: bool,
     ) -> None:
         """Say what to watch.
 
         Args:
             reader: reads the samples.
             draws: looks at generators; None looks at none.
-            indexed: whether the data set is read by indices.
             collated: whether a batch is made of a list of samples, and not of one element.
             batched: whether such an element is a batch by itself.
+            named: whether the user gave an ID for each index.
         """
         self._reader = reader
         self._draws = draws
-        self._indexed = indexed
         self._collated = collated
         self._batched = batched
-        self._indices: Sequence[Any] = ()
+        self._named = named
+        self._indices: Sequence[Any] | None = None
         self._noted: list[int] = []
         self._error: Exception | None = None
         self.look: Callable[[], None] = _look_at_nothing if draws is None else draws.look
         self.count = 0
         self.idle = True
 
-    def begin(self, indices: Sequence[Any]) -> None:
-        """Look at what comes before a batch's first sample."""
+    def begin(self, indices: Sequence[Any] | None) -> None:
+        """Look at what comes before a batch's first sample; None where it has no indices."""
         self.idle = False
         self.count = 0
         self._indices = indices
@@ -90,25 +89,29 @@ class Watch:
         found: Witness | None = self._try(self._complete, parts, batch)
         if found is None or self._error is not None:
             error = f"{type(self._error).__name__}: {self._error}"
-            return Witness(rows=len(self._indices) or self.count, error=error)
+            return Witness(rows=len(self._indices or ()) or self.count, error=error)
         return found
 
     def _read(self, samples: Any) -> dict[str, Any]:
         if self._collated:
-            if self._indexed:
-                return self._reader.of_fetched(samples, len(self._indices))
-            return self._reader.of_samples(samples)
-        if self._indexed and _is_list(self._indices[0]):
+            if self._indices is None:
+                return self._reader.of_samples(samples)
+            return self._reader.of_fetched(samples, len(self._indices))
+        if self._indices is not None and is_list(self._indices[0]):
             self._indices = list(self._indices[0])
-            return self._reader.of_batch(samples)
-        if self._batched:
-            return self._reader.of_batch(samples)
-        return self._reader.of_samples([samples])
+        elif not self._batched:
+            return self._reader.of_samples([samples])
+        elif self._named:
+            message = "an index is that of a whole batch: give ids as a key or a function of it"
+            raise UsageError(message)
+        else:
+            self._indices = None
+        return self._reader.of_batch(samples)
 
     def _complete(self, parts: dict[str, Any], batch: Any) -> Witness:
-        rows = self._count_rows(parts.get("rows"))
+        rows = self._count_rows(parts)
         parts |= self._reader.of_stacked(batch, rows)
-        if self._indexed:
+        if self._indices is not None:
             parts["indices"] = as_indices(self._indices)
         elif len(self._noted) == rows:
             parts["indices"] = as_indices(self._noted)
@@ -118,12 +121,15 @@ class Watch:
             parts |= {"worker": worker.id, "worker_seed": worker.seed}
         return Witness(**{**parts, "rows": rows})
 
-    def _count_rows(self, shown: int | None) -> int:
-        if self._indexed:
+    def _count_rows(self, parts: dict[str, Any]) -> int:
+        shown: int | None = parts.get("rows")
+        if self._indices is not None:
             asked = len(self._indices)
-            if shown not in {None, asked}:
+            if shown in {None, asked}:
+                return asked
+            if self._collated or not self._batched or "ids" not in parts:
                 raise UsageError(f"the data set gave {shown} records for {asked} indices")
-            return asked
+            self._indices = None  # they are of something else, such as files
         if self._collated or not self._batched:
             return self.count
         if shown is None:
@@ -141,10 +147,3 @@ class Watch:
 
 def _look_at_nothing() -> None:
     """Do nothing, where nobody asked for draws."""
-
-
-def _is_list(index: object) -> bool:
-    """Tell whether a sampler asks for many records at once."""
-    if isinstance(index, np.ndarray | torch.Tensor):
-        return index.ndim > 0
-    return isinstance(index, list)

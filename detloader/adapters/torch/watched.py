@@ -93,7 +93,7 @@ class _Iterator(_Watched):
     def __next__(self) -> Any:
         watch = self._watch
         if watch.idle:
-            watch.begin([])
+            watch.begin(None)
         try:
             sample = next(self._original)
         except StopIteration:

@@ -190,6 +190,14 @@ def test_indices_of_an_iterable_data_set_have_no_ids(tmp_path: Path) -> None:
         record(torch_loader(Counting(3)), tmp_path / "run", ids=[1, 2, 3])
 
 
+@pytest.mark.parametrize("options", [{"batch_size": 2}, {"batch_size": None, "sampler": [[0, 1]]}])
+def test_batches_of_the_loader_are_not_said_to_be_none(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="batched=False, but"):
+        record(torch_loader(torch.arange(4), **options), tmp_path / "run", batched=False)
+
+
 def test_a_class_of_the_users_own_sees_its_batches_alone(tmp_path: Path) -> None:
     class Doubling(DataLoader[Any]):
         def __iter__(self) -> Any:

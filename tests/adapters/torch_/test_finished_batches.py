@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch.utils.data import Dataset, IterableDataset
 
-from detloader import open_run, record
+from detloader import check, open_run, record
 from detloader.errors import RunError
 from tests.support.loaders import rows_of
 from tests.support.torch_datasets import Finished, as_it_is, torch_loader
@@ -112,6 +112,67 @@ def test_records_that_a_data_set_left_out_are_not_said_to_have_come(
         list(twin)
 
     assert rows_of(tmp_path / "run", "record") == [0, 1, 2]
+
+
+class Ready(Dataset[Any]):
+    """Batches of four that were made beforehand."""
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
+        numbers = 4 * index + torch.arange(4)
+        return {"x": numbers * 0.5, "label": numbers}
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("level", ["order", "full"])
+def test_rows_of_ready_batches_are_records(level: str, workers: int, tmp_path: Path) -> None:
+    loader = torch_loader(Ready(), batch_size=None, sampler=[2, 0, 1], num_workers=workers)
+    labels = [*range(8, 12), *range(8)]
+
+    rows(loader, tmp_path / "named", batched=True, level=level, ids="label")
+    rows(loader, tmp_path / "unnamed", batched=True, level=level)
+
+    places = [place // 4 for place in range(12)]
+    assert rows_of(tmp_path / "named", "record", "batch") == [*zip(labels, places, strict=True)]
+    assert rows_of(tmp_path / "unnamed", "batch") == places
+    assert len(set(rows_of(tmp_path / "unnamed", "record"))) == 12
+    assert not check(tmp_path / "unnamed").findings
+
+
+def test_lists_of_indices_name_the_rows_of_ready_batches(tmp_path: Path) -> None:
+    lists = [[4, 0], [9, 4, 10], [2]]
+    loader = torch_loader(Finished(11, "pair"), batch_size=None, sampler=lists)
+
+    found = rows(loader, tmp_path / "said", batched=True)
+
+    assert [row[:2] for row in found] == [(4, 0), (0, 0), (9, 1), (4, 1), (10, 1), (2, 2)]
+    assert found == rows(loader, tmp_path / "seen")
+
+
+def test_indices_of_files_leave_the_rows_to_ids(tmp_path: Path) -> None:
+    class Files(Ready):
+        def __getitem__(self, index: Any) -> Any:
+            parts = [Ready.__getitem__(self, file) for file in index]
+            return {key: torch.cat([part[key] for part in parts]) for key in parts[0]}
+
+    loader = torch_loader(Files(), batch_size=None, sampler=[[2, 0], [1]])
+    rows(loader, tmp_path / "run", batched=True, ids="label")
+
+    assert rows_of(tmp_path / "run", "record") == [*range(8, 12), *range(4), *range(4, 8)]
+
+
+def test_ids_of_batches_are_not_taken_for_those_of_rows(tmp_path: Path) -> None:
+    loader = torch_loader(Ready(), batch_size=None)
+
+    with (
+        pytest.raises(RunError, match="an index is that of a whole batch"),
+        record(
+            loader, tmp_path / "run", batched=True, ids=["a", "b", "c"], on_loss="raise"
+        ) as twin,
+    ):
+        list(twin)
 
 
 def test_strong_digests_count_as_many_rows(tmp_path: Path) -> None:
