@@ -21,6 +21,7 @@ from detloader.adapters.elements import Delivered, ElementReader
 from detloader.adapters.epochs import EpochNumbers
 from detloader.adapters.ids import id_array
 from detloader.adapters.request import IdSource, Request
+from detloader.adapters.tables import rows_of_table
 from detloader.errors import UsageError
 from detloader.findings import RecordId
 from detloader.manifest.content import UndigestibleError
@@ -131,36 +132,38 @@ class _Watch:
         self._request = request
         self._places = places
         self._reader: ElementReader | None = None
-        self.batched = bool(request.batched)
         self.recorder = Recorder[Delivered](request.writer(**about), self._encode)
         self.epochs = EpochNumbers()
 
     def steps(
-        self, elements: Iterator[Any], told: Callable[[], int | None], *, batched: bool
+        self, elements: Iterator[Any], told: Callable[[], int | None], *, many: bool = False
     ) -> Iterator[Any]:
         """Pass the elements of one iteration on, each read before it is given away.
 
         Args:
             elements: those.
             told: asks the dataset for its epoch; None where it has none.
-            batched: whether an element is a batch.
+            many: whether an element is of several rows of the dataset.
         """
         first, epoch = 0, None
         for number, element in enumerate(elements):
             if epoch is None:
                 # Not before the first element: an iterator may be made and never used.
                 epoch = self.epochs.begin(told())
-            first += self._read(element, epoch, number, first, batched=batched)
+            first += self._read(element, epoch, number, first, many=many)
             yield element
 
-    def _read(self, element: Any, epoch: int, number: int, first: int, *, batched: bool) -> int:
+    def _read(self, element: Any, epoch: int, number: int, first: int, *, many: bool) -> int:
+        batched = many or bool(self._request.batched)
         if self._reader is None:
             self._reader = self._make_reader(batched=batched)
         try:
-            samples = _samples(element) if batched else [element]
+            record = element if many else _row(element)
+            samples = _samples(record) if batched else [record]
             last = first + len(samples)
             known = None if self._places is None else self._places[first:last]
-            delivered = self._reader.read(element, epoch, number, known, samples)
+            given = element if callable(self._request.ids) else record
+            delivered = self._reader.read(given, epoch, number, known, samples)
         except Exception as error:  # noqa: BLE001  # whatever it is, the training goes on
             self.recorder.lose(error)
             return 0
@@ -188,14 +191,12 @@ class _Recorded(Sealing):
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate once, as the next epoch."""
-        return self._watch.steps(
-            iter(self._original), self._told_epoch, batched=self._watch.batched
-        )
+        return self._watch.steps(iter(self._original), self._told_epoch)
 
     def iter(self, batch_size: int, drop_last_batch: bool = False) -> Iterator[Any]:  # noqa: FBT001, FBT002 - the published parameter
         """Iterate once over batches, as the next epoch."""
         batches = self._original.iter(batch_size, drop_last_batch)
-        return self._watch.steps(batches, self._told_epoch, batched=True)
+        return self._watch.steps(batches, self._told_epoch, many=True)
 
     def _told_epoch(self) -> int | None:
         return (
@@ -253,8 +254,16 @@ class RecordedStream(_Recorded, datasets.IterableDataset):
         self._original.load_state_dict(state_dict)
 
 
+def _row(element: Any) -> Any:
+    """Return a row of the dataset: of one that gives tables, each has one."""
+    rows = rows_of_table(element)
+    return element if rows is None else rows[0]
+
+
 def _samples(batch: Any) -> list[Any]:
     """Take a batch of columns apart into its rows; columns may be lists of anything."""
+    if (rows := rows_of_table(batch)) is not None:
+        return rows
     if not isinstance(batch, Mapping):
         message = f"a batch of type {type(batch).__name__} does not show its rows"
         raise UndigestibleError(message)

@@ -14,6 +14,7 @@ from detloader.adapters.digests import digest_column, digest_ids
 from detloader.adapters.ids import INT64, MIXED, find_id, samples_in
 from detloader.adapters.on_host import on_host
 from detloader.adapters.request import IdSource
+from detloader.adapters.tables import rows_of_table
 from detloader.errors import UsageError
 from detloader.findings import RecordId
 from detloader.manifest.content import UndigestibleError
@@ -92,8 +93,8 @@ class ElementReader:
             UndigestibleError: there are no IDs, and no content to stand for them.
         """
         wanted = self._keep_content or (self._ids is None and known is None)
-        if samples is None and self.batched:
-            samples = samples_in(self._ids, element)
+        if samples is None and self.batched and wanted:
+            samples = samples_in(self._ids, element) or rows_of_table(element)
         digested = element if content_of is None else content_of
         content = self._content(digested, samples, required=known is None) if wanted else None
         ids = self._ids_of(element, content) if known is None else known

@@ -8,7 +8,9 @@ from typing import Any
 import datasets
 import grain
 import numpy as np
+import pyarrow as pa
 import pytest
+import tensorflow as tf
 import torch
 from torch.utils.data import DataLoader
 
@@ -33,6 +35,10 @@ def deliver(loader: Any, run: Path, **options: Any) -> Any:
     with record(loader, run, **options) as recorded:
         elements = list(recorded)
     return elements, open_run(run).streams["main"]
+
+
+def contents_of(run: Path) -> list[Any]:
+    return open_run(run).streams["main"].table()["content"].to_pylist()
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
@@ -121,6 +127,29 @@ def test_ragged_columns_of_a_dataset_are_read_row_by_row(tmp_path: Path) -> None
 
     assert table["record"].to_pylist() == [0, 1, 2]
     assert table["content"].null_count == 0
+
+
+def test_tables_are_batches_of_their_rows(tmp_path: Path) -> None:
+    table = pa.table({"id": ["a", "b"], "x": [[1.0], [2.0, 3.0]]})
+    tables = {"Arrow": table, "a piece": table.to_batches()[0], "pandas": table.to_pandas()}
+    for name, batch in tables.items():
+        (found,), stream = deliver([batch], tmp_path / name, batched=True, ids="id")
+        assert found is batch
+        assert stream.table()["record"].to_pylist() == ["a", "b"]
+        assert stream.table()["content"].null_count == 0
+
+    rows = audit(tmp_path / "Arrow", tmp_path / "a piece")
+    assert rows.verdict is Verdict.IDENTICAL
+
+
+def test_text_in_tensors_of_tensorflow_has_bytes(tmp_path: Path) -> None:
+    elements = [{"t": tf.constant(["a", "b"])}, {"t": tf.constant(["c", "a"])}]
+    for batched in (True, False):
+        _, stream = deliver(elements, tmp_path / f"{batched}", batched=batched)
+        assert stream.complete
+
+    first, _, _, last = contents_of(tmp_path / "True")
+    assert first == last
 
 
 def test_a_batch_of_unlike_columns_is_lost_and_said(tmp_path: Path) -> None:

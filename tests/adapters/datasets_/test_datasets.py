@@ -132,14 +132,51 @@ def test_a_batch_has_the_content_of_its_rows(tmp_path: Path) -> None:
     assert audit(tmp_path / "rows", tmp_path / "batches").verdict is Verdict.IDENTICAL
 
 
-@pytest.mark.parametrize("form", ["numpy", "torch", None])
+FORMATS = [None, "numpy", "torch", "tensorflow", "pandas", "arrow"]
+
+
+@pytest.mark.parametrize("form", FORMATS)
 def test_formats_are_left_as_they_are(form: str | None, tmp_path: Path) -> None:
     formatted = table().with_format(form)
     with record(formatted, tmp_path / "run") as dataset:
         found, bare = next(iter(dataset)), next(iter(formatted))
 
+    assert type(found) is type(bare)
     assert type(found["x"]) is type(bare["x"])
     assert column(tmp_path / "run", "record") == [0]
+
+
+@pytest.mark.parametrize("kind", ["rows to index", "stream"])
+@pytest.mark.parametrize("form", FORMATS)
+def test_rows_and_batches_of_every_format_are_recorded_alike(
+    form: str | None, kind: str, tmp_path: Path
+) -> None:
+    whole = table() if kind == "rows to index" else table().to_iterable_dataset()
+    formatted: Any = whole.with_format(form)
+    with record(formatted, tmp_path / "rows") as dataset:
+        list(dataset)
+    with record(formatted, tmp_path / "batches") as dataset:
+        list(dataset.iter(3))
+    with record(formatted.batch(3), tmp_path / "taken apart", batched=True, ids="name") as dataset:
+        list(dataset)
+
+    contents = column(tmp_path / "rows", "content")
+    assert len(set(contents)) == 10
+    assert contents == column(tmp_path / "taken apart", "content")
+    assert column(tmp_path / "taken apart", "record") == [f"n{i}" for i in range(10)]
+    assert audit(tmp_path / "rows", tmp_path / "batches").verdict is Verdict.IDENTICAL
+
+
+@pytest.mark.parametrize("form", ["pandas", "arrow"])
+def test_a_function_finds_ids_in_the_table_that_is_delivered(form: str, tmp_path: Path) -> None:
+    formatted = table(4).with_format(form)
+    with record(formatted, tmp_path / "row", ids=lambda row: str(row["name"][0])) as dataset:
+        list(dataset)
+    with record(formatted, tmp_path / "batch", ids=lambda batch: batch["name"]) as dataset:
+        list(dataset.iter(3))
+
+    names = [f"n{i}" for i in range(4)]
+    assert column(tmp_path / "row", "record") == column(tmp_path / "batch", "record") == names
 
 
 def test_names_can_be_given_for_the_rows_of_the_table(tmp_path: Path) -> None:
