@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -154,7 +155,10 @@ class ElementReader:
         # As an array, a list of mixed types would become one of text.
         values = found if isinstance(found, list | tuple) else np.asarray(on_host(found)).tolist()
         if not isinstance(values, list | tuple):
-            message = f"the ids of a batch are a sequence or an array, not {found!r}"
+            message = (
+                f"the ids of a batch are a sequence or an array, not {found!r}: say "
+                "batched=False if an element is one record"
+            )
             raise UsageError(message)
         return [_as_id(value) for value in values]
 
@@ -175,5 +179,7 @@ def _as_id(found: Any) -> RecordId:
         return value
     if isinstance(value, int) and not isinstance(value, bool) and value in INT64:
         return value
-    message = f"an ID is a 64-bit integer or a string, not {value!r}"
+    message = f"an ID is a 64-bit integer or a string, not {reprlib.repr(value)}"
+    if isinstance(value, list):
+        message += ": say batched=True if an element is a batch"
     raise UsageError(message)

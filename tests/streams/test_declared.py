@@ -48,6 +48,97 @@ def test_batches_are_known_by_the_operation_that_made_them(
     assert (stream.declared.batch_size, stream.declared.drop_remainder) == (4, False)
 
 
+def parts() -> tf.data.Dataset:
+    return tf.data.Dataset.range(2)
+
+
+def part_of(number: Any) -> tf.data.Dataset:
+    return examples().skip(5 * number).take(5).batch(2)
+
+
+WITHIN: dict[str, tuple[Callable[[], tf.data.Dataset], list[list[int]]]] = {
+    "rebatch": (
+        lambda: examples().batch(4).rebatch([3, 2]),
+        [[0, 1, 2], [3, 4], [5, 6, 7], [8, 9]],
+    ),
+    "bucket": (
+        lambda: examples().bucket_by_sequence_length(lambda e: e["id"] % 2, [1], [3, 4]),
+        [[0, 2, 4], [1, 3, 5, 7], [6, 8], [9]],
+    ),
+    "window": (
+        lambda: examples().group_by_window(
+            lambda e: tf.cast(e["id"] % 2, tf.int64), lambda _, d: d.batch(3), window_size=4
+        ),
+        [[0, 2, 4], [6], [1, 3, 5], [7], [8], [9]],
+    ),
+    "flat_map": (
+        lambda: parts().flat_map(part_of),
+        [[0, 1], [2, 3], [4], [5, 6], [7, 8], [9]],
+    ),
+    "interleave": (
+        lambda: parts().interleave(part_of, num_parallel_calls=2, deterministic=True),
+        [[0, 1], [5, 6], [2, 3], [7, 8], [4], [9]],
+    ),
+    "nested": (
+        lambda: tf.data.Dataset.range(1).flat_map(
+            lambda _: parts().interleave(part_of).prefetch(1)
+        ),
+        [[0, 1], [5, 6], [2, 3], [7, 8], [4], [9]],
+    ),
+    "sources": (
+        lambda: part_of(0).concatenate(part_of(1)).filter(lambda e: e["id"][0] != 4),
+        [[0, 1], [2, 3], [5, 6], [7, 8], [9]],
+    ),
+    "shard": (lambda: examples().batch(3).shard(2, 1), [[3, 4, 5], [9]]),
+}
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_batches_are_known_where_they_were_made_within(name: str, tmp_path: Path) -> None:
+    make, batches = WITHIN[name]
+    table = recorded(make(), tmp_path / "run", ids="id").table(["record", "batch"]).to_pydict()
+
+    assert table["record"] == [id_ for batch in batches for id_ in batch]
+    assert table["batch"] == [place for place, batch in enumerate(batches) for _ in batch]
+
+
+@pytest.mark.parametrize(
+    "dataset",
+    [
+        examples().batch(4).unbatch(),
+        parts().flat_map(lambda _: examples()),
+        examples().group_by_window(lambda e: tf.cast(e["id"] % 2, tf.int64), lambda _, d: d, 4),
+    ],
+    ids=["unbatch", "flat_map", "window"],
+)
+def test_records_that_were_put_together_and_taken_apart_are_no_batches(
+    dataset: tf.data.Dataset, tmp_path: Path
+) -> None:
+    stream = recorded(dataset, tmp_path / "run", ids="id")
+
+    assert "batch" not in stream.columns
+    assert stream.complete
+
+
+def test_a_window_is_one_record(tmp_path: Path) -> None:
+    numbers = tf.data.Dataset.range(10).window(4, shift=1, drop_remainder=True)
+
+    stream = recorded(numbers.flat_map(lambda window: window.batch(4)), tmp_path / "run")
+
+    assert "batch" not in stream.columns
+    assert stream.rows == 7
+
+
+@pytest.mark.parametrize("batched", [True, False])
+def test_what_is_taken_for_the_other_kind_of_element_is_said(
+    batched: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    dataset = examples() if batched else examples().batch(4)
+    recorded(dataset, tmp_path / "run", ids="id", batched=batched)
+
+    assert f"batched={not batched} if an element" in caplog.text
+
+
 def test_elements_are_records_where_nothing_batched_them(tmp_path: Path) -> None:
     stream = recorded(examples(), tmp_path / "run", ids="id")
 

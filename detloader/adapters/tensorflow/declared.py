@@ -12,34 +12,16 @@ import tensorflow as tf
 from tensorflow.core.framework.graph_pb2 import GraphDef
 from tensorflow.python.data.ops.options import ExternalStatePolicy
 
+from detloader.adapters.tensorflow.batching import batching_of, is_made_of_batches
+
 __all__ = ["declare", "is_batched"]
-
-_BATCHES = frozenset({"_BatchDataset", "_ParallelBatchDataset", "_PaddedBatchDataset"})
-
-_AFTER_BATCHES = frozenset(
-    {
-        "CacheDataset",
-        "RepeatDataset",
-        "SkipDataset",
-        "TakeDataset",
-        "_MapDataset",
-        "_OptionsDataset",
-        "_ParallelMapDataset",
-        "_PrefetchDataset",
-        "_RepeatDataset",
-        "_ShuffleDataset",
-        "_SkipDataset",
-        "_TakeDataset",
-    }
-)
-"""Operations whose elements are batches where those that they get are."""
 
 _HAVE_ROWS = frozenset({tf.TensorSpec, tf.RaggedTensorSpec, tf.SparseTensorSpec})
 
 
 def is_batched(dataset: tf.data.Dataset) -> bool:
     """Tell whether an element is a batch: it was batched, and each part of it has rows."""
-    if _batching(dataset) is None:
+    if not is_made_of_batches(dataset):
         return False
     parts = tf.nest.flatten(dataset.element_spec)
     return bool(parts) and all(type(part) in _HAVE_ROWS and part.shape.rank for part in parts)
@@ -54,9 +36,7 @@ def declare(dataset: tf.data.Dataset) -> dict[str, Any]:
         seeds = [shuffle["seeds"][1] for shuffle in shuffles if any(shuffle["seeds"])]
         if len(seeds) == 1:
             declared["seed"] = seeds[0]
-    if (batching := _batching(dataset)) is not None:
-        declared["batch_size"] = _value(batching._batch_size)
-        declared["drop_remainder"] = _value(batching._drop_remainder)
+    declared["batch_size"], declared["drop_remainder"] = batching_of(dataset)
     declared["deterministic"] = _determinism(dataset)
     return {name: value for name, value in declared.items() if value is not None}
 
@@ -102,15 +82,6 @@ def _chain(dataset: tf.data.Dataset) -> Iterator[Any]:
         if len(inputs) != 1:
             return
         node = inputs[0]
-
-
-def _batching(dataset: tf.data.Dataset) -> Any | None:
-    for node in _chain(dataset):
-        if _kind(node) in _BATCHES:
-            return node
-        if _kind(node) not in _AFTER_BATCHES:
-            return None
-    return None
 
 
 def _shuffle(node: Any) -> dict[str, Any]:

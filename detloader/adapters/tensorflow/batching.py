@@ -1,0 +1,138 @@
+"""Which operations made the elements of a TensorFlow dataset batches.
+
+They stand in the chain of datasets, or in the function that one of them was given, as of
+`interleave` or `bucket_by_sequence_length`, where they are operations of its graph.
+"""
+
+# TensorFlow offers no way to ask its operations, so this module reads their private fields.
+# ruff: noqa: SLF001
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+__all__ = ["batching_of", "is_made_of_batches"]
+
+
+_BATCHES = frozenset(
+    {
+        "BatchDataset",
+        "MapAndBatchDataset",
+        "PaddedBatchDataset",
+        "ParallelBatchDataset",
+        "RebatchDataset",
+    }
+)
+
+_MAKE_DATASETS = frozenset(
+    {"FlatMapDataset", "GroupByWindowDataset", "InterleaveDataset", "ParallelInterleaveDataset"}
+)
+"""Operations whose elements are those of the datasets that their functions return."""
+
+_KEEP_BATCHES = frozenset(
+    {
+        "AssertCardinalityDataset",
+        "CacheDataset",
+        "ConcatenateDataset",
+        "DirectedInterleaveDataset",
+        "FilterDataset",
+        "Identity",
+        "IgnoreErrorsDataset",
+        "MapDataset",
+        "OptionsDataset",
+        "ParallelMapDataset",
+        "PrefetchDataset",
+        "RepeatDataset",
+        "ScanDataset",
+        "ShardDataset",
+        "ShuffleAndRepeatDataset",
+        "ShuffleDataset",
+        "SkipDataset",
+        "TakeDataset",
+        "TakeWhileDataset",
+        "ZipDataset",
+    }
+)
+"""Operations whose elements are batches where those that they get are."""
+
+
+def is_made_of_batches(dataset: tf.data.Dataset) -> bool:
+    """Tell whether each element was batched, wherever it comes from."""
+    return None not in _batchings(dataset)
+
+
+def batching_of(dataset: tf.data.Dataset) -> tuple[int | None, bool | None]:
+    """Return batch size and whether remainders are dropped; None where nobody says it of all."""
+    found = _batchings(dataset)
+    if len(found) > 1 or not isinstance(found[0], tf.data.Dataset):
+        # Each that a function makes has a remainder of its own.
+        return None, None
+    size, drop = (_first_field(found[0], *names) for names in (_SIZES, _DROPS))
+    return _value(size), _value(drop)
+
+
+def _batchings(node: Any) -> list[Any]:
+    """Return what batched the elements: datasets or operations, None for what is no batch."""
+    kind = _kind(node)
+    if kind in _BATCHES:
+        return [node]
+    if kind in _MAKE_DATASETS:
+        graph = None if _takes_windows(node) else _graph_of_function(node)
+        return [None] if graph is None else _batchings(graph.outputs[0].op)
+    if kind not in _KEEP_BATCHES:
+        return [None]
+    inputs = _inputs(node)
+    if kind == "DirectedInterleaveDataset":
+        inputs = inputs[1:]  # the first one says which of the others is next
+    return [*itertools.chain(*map(_batchings, inputs))] or [None]
+
+
+def _takes_windows(node: Any) -> bool:
+    """Tell whether a function is given windows: what it batches of one may be one sample."""
+    if isinstance(node, tf.Operation):
+        return False
+    (given,) = node._inputs()
+    specs = tf.nest.flatten(given.element_spec)
+    return any(isinstance(spec, tf.data.DatasetSpec) for spec in specs)
+
+
+def _kind(node: Any) -> str:
+    if isinstance(node, tf.Operation):
+        return re.sub(r"V\d+$", "", node.type)
+    return type(node).__name__.lstrip("_")
+
+
+def _inputs(node: Any) -> Sequence[Any]:
+    if isinstance(node, tf.Operation):
+        return [given.op for given in node.inputs if given.dtype == tf.variant]
+    found: Sequence[Any] = node._inputs()
+    return found
+
+
+def _graph_of_function(node: Any) -> Any | None:
+    """Return the graph of the function that makes datasets; None where there is none to read."""
+    if isinstance(node, tf.Operation):
+        name = "reduce_func" if _kind(node) == "GroupByWindowDataset" else "f"
+        return getattr(node.graph._get_function(node.get_attr(name).name), "graph", None)
+    function = getattr(node, "_reduce_func", None) or node._map_func
+    return getattr(function.function, "graph", None)
+
+
+_SIZES = "_batch_size", "_batch_size_t", "_batch_sizes"
+
+_DROPS = "_drop_remainder", "_drop_remainder_t"
+
+
+def _first_field(node: Any, *names: str) -> Any:
+    return next((vars(node)[name] for name in names if name in vars(node)), None)
+
+
+def _value(tensor: Any) -> Any:
+    """Return a constant of the graph; None where it is none, or several."""
+    value = None if tensor is None else tf.get_static_value(tensor)
+    return value.item() if value is not None and value.size == 1 else None
