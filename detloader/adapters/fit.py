@@ -1,11 +1,11 @@
-"""Watches Keras's `fit`, on any backend: the batches that it takes, in its order."""
+"""Watches Keras's `fit`, `evaluate` and `predict`, on any backend: the batches that they take."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakMethod
 
 import keras
@@ -20,7 +20,14 @@ _OLDEST = (3, 8)
 
 
 class FitWatch(keras.callbacks.Callback):
-    """A callback that lets `fit` iterate the twin of its data; validation is left alone."""
+    """A callback that lets `fit` iterate the twin of its data.
+
+    Attributes:
+        phases: what is watched: "train", "test" (`evaluate`, and validation within `fit`) and
+            "predict"; the others are left alone.
+    """
+
+    phases = frozenset({"train"})
 
     def __init__(self) -> None:
         """Look at nothing yet.
@@ -30,75 +37,105 @@ class FitWatch(keras.callbacks.Callback):
         """
         super().__init__()
         _require_keras()
-        self._recorded: Any = None
-        self._training: EpochIterator | None = None
-        self._passes: _Passes | None = None
-        self._is_testing = False
+        self._phases: list[str] = []
+        self._watched: dict[str, _Watched] = {}
         self._patches = contextlib.ExitStack()
 
     def begin(self, loader: Any, adapter: Any, declared: dict[str, object]) -> Any | None:
-        """Return the twin of what `fit` iterates; None where that is not to be recorded.
+        """Return the twin of what is iterated; None where that is not to be recorded.
 
         Args:
             loader: an iterable of batches, one pass for each epoch.
-            adapter: what Keras made of the data that `fit` was given.
-            declared: what `fit` says of them.
+            adapter: what Keras made of the data that it was given.
+            declared: what Keras says of them.
         """
         raise NotImplementedError
 
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - Keras's
         """Look on from here."""
-        for kind in _kinds(EpochIterator):
-            self._patches.enter_context(_replaced(kind, self._watched))
+        self._enter("train")
 
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - Keras's
         """Seal the run."""
-        self._end()
+        self._leave()
 
     def on_test_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - Keras's
-        """Let validation pass."""
-        self._is_testing = True
+        """Look at validation, or let it pass."""
+        self._enter("test")
 
     def on_test_end(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - Keras's
-        """Look on again."""
-        self._is_testing = False
+        """Look at training again, if there is one."""
+        self._leave()
 
-    def _watched(self, batches: EpochIterator, data: Any) -> Any:
-        """Return what is to be iterated in place of `fit`'s data."""
-        if self._is_testing or (self._training or batches) is not batches:
+    def on_predict_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - Keras's
+        """Look on from here."""
+        self._enter("predict")
+
+    def on_predict_end(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - Keras's
+        """Seal the run."""
+        self._leave()
+
+    def _enter(self, phase: str) -> None:
+        if not self._phases:
+            for kind in _kinds(EpochIterator):
+                self._patches.enter_context(_replaced(kind, self._look))
+        self._phases.append(phase)
+
+    def _leave(self) -> None:
+        self._phases.pop()
+        if not self._phases:
+            self._end()
+
+    def _look(self, batches: EpochIterator, data: Any) -> Any:
+        """Return what is to be iterated in place of Keras's data."""
+        phase = self._phases[-1]
+        if phase not in self.phases:
             return data
-        if self._training is None:
-            self._training = batches
-            # TensorFlow's loop takes its own datasets alone; the others make new data each epoch.
-            own = keras.backend.backend() == "tensorflow"
-            self._passes = None if own else _Passes(data)
-            loader = data if own else self._passes
-            declared = _declared(batches, self.params or {})
-            self._recorded = self.begin(loader, batches.data_adapter, declared)
-        if self._passes is not None:
-            self._passes.data = data
-        return data if self._recorded is None else self._recorded
+        watched = self._watched.get(phase)
+        if watched is None:
+            watched = self._watched[phase] = self._begin(phase, batches, data)
+        if watched.batches is not batches or watched.twin is None:
+            return data
+        if watched.passes is not None:
+            watched.passes.data = data
+        return watched.twin
+
+    def _begin(self, phase: str, batches: EpochIterator, data: Any) -> _Watched:
+        # TensorFlow's loop takes its own datasets alone; the others make new data each epoch.
+        passes = None if keras.backend.backend() == "tensorflow" else _Passes(data)
+        loader = data if passes is None else passes
+        declared = _declared(batches, phase, self.params or {})
+        return _Watched(batches, passes, self.begin(loader, batches.data_adapter, declared))
 
     def _end(self, *, broken_off: bool = False) -> None:
         self._patches.close()
-        if self._recorded is not None:
-            self._recorded.close(broken_off=broken_off)
-        self._recorded = self._training = self._passes = None
+        for watched in self._watched.values():
+            if watched.twin is not None:
+                watched.twin.close(broken_off=broken_off)
+        self._watched.clear()
 
     def __del__(self) -> None:
         """Look away after a `fit` that raised, and so never said that it had ended."""
-        if self._training is not None:
+        if self._phases:
             self._end(broken_off=True)
 
 
 class _Passes:
-    """Whatever `fit` iterates in this epoch."""
+    """Whatever Keras iterates in this pass."""
 
     def __init__(self, data: Any) -> None:
         self.data = data
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.data)
+
+
+class _Watched(NamedTuple):
+    """What is iterated in one phase, and in its place; nothing where it is not recorded."""
+
+    batches: EpochIterator
+    passes: _Passes | None
+    twin: Any | None
 
 
 def _require_keras() -> None:
@@ -134,16 +171,21 @@ def _replaced(kind: Any, watched: Callable[[EpochIterator, Any], Any]) -> Iterat
         kind._get_iterator = original  # noqa: SLF001
 
 
-def _declared(batches: EpochIterator, params: Mapping[str, Any]) -> dict[str, object]:
+def _declared(batches: EpochIterator, phase: str, params: Mapping[str, Any]) -> dict[str, object]:
     adapter = batches.data_adapter
+    shuffle = getattr(adapter, "_shuffle", getattr(adapter, "shuffle", None))
     told = {
         "loader": f"fit({type(adapter).__name__})",
         "purpose": "train",
         "num_epochs": params.get("epochs"),
         "batch_size": adapter.batch_size,
-        "shuffle": getattr(adapter, "_shuffle", getattr(adapter, "shuffle", None)),
+        "shuffle": None if shuffle is None else bool(shuffle),
         "source_size": getattr(adapter, "_num_samples", None),
     }
-    shuffle = told["shuffle"]
-    told["shuffle"] = None if shuffle is None else bool(shuffle)
+    if phase != "train":
+        name = "evaluate" if phase == "test" else phase
+        told |= {"loader": f"{name}({type(adapter).__name__})", "purpose": "eval"}
+        del told["num_epochs"]
+        if batches.steps_per_epoch is not None:
+            del told["source_size"]  # what is not read is meant
     return {name: value for name, value in told.items() if value is not None}

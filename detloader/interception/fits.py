@@ -1,4 +1,4 @@
-"""Keras's `fit`, recorded in a session; imports Keras."""
+"""Keras's `fit`, `evaluate` and `predict`, recorded in a session; imports Keras."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ __all__ = ["SessionFit"]
 
 
 class SessionFit(FitWatch):
-    """Records what `fit` takes as a stream of the session, named by the line that calls `fit`."""
+    """Records what `fit`, `evaluate` and `predict` take, as streams named by lines."""
+
+    phases = frozenset({"train", "test", "predict"})
 
     def __init__(self, session: Session) -> None:
         """Take the session that `fit` begins in."""
@@ -21,10 +23,9 @@ class SessionFit(FitWatch):
         self._session = session
 
     def begin(self, loader: Any, adapter: Any, declared: dict[str, object]) -> Any | None:
-        """Return the twin of what `fit` iterates; None where that records itself."""
+        """Return the twin of what is iterated; None where that records itself."""
         data = getattr(loader, "data", loader)
-        # A loader of Torch's, which the program made: it knows more of its records.
-        if is_recorded(data) or getattr(adapter, "_dataloader", None) is data:
+        if is_recorded(data) or _is_the_programs(data, adapter, declared["purpose"]):
             return None
         return self._session.record(
             loader if loader is data else _Parts(loader),
@@ -32,6 +33,17 @@ class SessionFit(FitWatch):
             batched=True,
             declared=declared,
         )
+
+
+def _is_the_programs(data: Any, adapter: Any, purpose: object) -> bool:
+    """Tell whether the program made what is iterated, and knows it by another name.
+
+    A loader of Torch's knows more of its records, too. A dataset that `fit` trains on is what
+    `fit` made of it, shuffled and weighted, whoever made it.
+    """
+    if getattr(adapter, "_dataloader", None) is data:
+        return True
+    return purpose == "eval" and getattr(adapter, "_dataset", None) is data
 
 
 class _Parts:

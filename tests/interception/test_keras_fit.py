@@ -153,6 +153,75 @@ def test_fit_of_a_program_is_the_stream_of_its_line(backend: str, tmp_path: Path
     assert found["record"][:160] != found["record"][160:] or backend == "tensorflow"
 
 
+VALIDATING = """
+import keras, numpy as np
+keras.utils.set_random_seed(1)
+
+class Batches(keras.utils.PyDataset):
+    def __init__(self, size, first):
+        super().__init__()
+        self.size, self.first = size, first
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, index):
+        x = np.arange(8, dtype=np.float32).reshape(4, 2) / 100 + index + self.first
+        return x, x[:, :1]
+
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile(optimizer="sgd", loss="mse")
+validation = dict(validation_data=Batches(2, 10), validation_freq=2)
+history = model.fit(Batches(5, 0), epochs=4, verbose=0, **validation)
+scores = model.evaluate(Batches(3, 10), verbose=0), model.predict(np.ones((6, 2)), verbose=0).sum()
+print(history.history, scores)
+"""
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "torch"])
+def test_validation_is_one_stream_and_so_is_each_evaluation(backend: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(VALIDATING)
+    environment = os.environ | {"KERAS_BACKEND": backend}
+    record = [sys.executable, "-m", "detloader", "record", "-o", "run", "--"]
+    bare, recorded = (
+        subprocess.run(
+            [*command, sys.executable, "train.py"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=True,
+        ).stdout
+        for command in ([], record)
+    )
+    streams = open_run(tmp_path / "run").streams
+
+    assert bare == recorded
+    assert {name: (stream.rows, stream.declared.purpose) for name, stream in streams.items()} == {
+        "train.py:20": (80, "train"),
+        "train.py:20-2": (16, "eval"),
+        "train.py:21": (12, "eval"),
+        "train.py:21-2": (6, "eval"),
+    }
+    validation = rows(tmp_path / "run", "train.py:20-2")
+    assert validation["epoch"] == [0] * 8 + [1] * 8
+    assert validation["batch"] == [0, 0, 0, 0, 1, 1, 1, 1] * 2
+    assert validation["record"][:8] == validation["record"][8:]
+
+
+def test_a_callback_that_evaluates_is_no_part_of_the_training(tmp_path: Path) -> None:
+    class Evaluate(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            self.model.evaluate(X[:8], Y[:8], verbose=0)
+
+    with record_all(tmp_path / "run"):
+        model().fit(X, Y, epochs=2, verbose=0, callbacks=[Evaluate(), RecordFit(tmp_path / "own")])
+
+    assert open_run(tmp_path / "own").rows == 400
+    assert [stream.rows for stream in open_run(tmp_path / "run").streams.values()] == [8, 8]
+
+
 def test_two_recordings_of_fit_are_identical(tmp_path: Path) -> None:
     for run in ("a", "b"):
         trained(tmp_path / run, [])
