@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from detloader.errors import UsageError
 
-__all__ = ["check_stream", "name", "name_of"]
+__all__ = ["check_stream", "declared_with_name", "name", "name_of"]
 
 Loader = TypeVar("Loader")
 
@@ -22,9 +23,10 @@ _STREAM = re.compile(
 )
 
 _names: WeakKeyDictionary[object, str] = WeakKeyDictionary()
+_declared: WeakKeyDictionary[object, Mapping[str, object]] = WeakKeyDictionary()
 
 
-def name(loader: Loader, stream: str) -> Loader:
+def name(loader: Loader, stream: str, *, declared: Mapping[str, object] | None = None) -> Loader:
     """Name the stream of a loader that `detloader record -- PROGRAM` records.
 
     Without a name it is that of the line that made the loader, such as `train.py:41`, which
@@ -39,19 +41,24 @@ def name(loader: Loader, stream: str) -> Loader:
     Args:
         loader: the loader, before it is iterated.
         stream: its name: letters, digits and any of `_ . : = @ + -`.
+        declared: what it is meant to be, as `record` takes it: that each rank reads all of a
+            validation set is `{"config": {"replication": True}}`.
 
     Returns:
         The loader itself.
 
     Raises:
-        UsageError: no stream can have that name, or the loader is of a kind that has no place
-            for one, such as a list.
+        UsageError: no stream can have that name, `declared` is no mapping, or the loader is of
+            a kind that has no place for one, such as a list.
     """
     if not isinstance(stream, str):
         raise UsageError(f"{stream!r} names no stream; give text")
     check_stream(stream)
+    if not isinstance(declared, Mapping | None):
+        raise UsageError(f"declared is a mapping of fields, not {declared!r}")
     try:
         _names[loader] = stream
+        _declared[loader] = declared or {}
     except TypeError as error:
         raise UsageError(
             f"a {type(loader).__name__} cannot be named; name a loader that is recorded by itself"
@@ -65,6 +72,14 @@ def name_of(loader: object) -> str | None:
         return _names.get(loader)
     except TypeError:  # of a kind that has no hash
         return None
+
+
+def declared_with_name(loader: object) -> Mapping[str, object]:
+    """Return what a loader was said to be when it was named."""
+    try:
+        return _declared.get(loader, {})
+    except TypeError:  # of a kind that has no hash
+        return {}
 
 
 def check_stream(stream: str) -> None:

@@ -23,7 +23,10 @@ Each of two workers reads the whole source:
 Split a stream-style data set by worker and rank (`get_worker_info`, the rank and
 the world size), or let the framework shard it. Give every rank's sampler the same
 seed, its own rank and the real world size. Ranks that are meant to share data are
-declared: `config.replication` says how many of them form one group.
+declared: `config.replication` says how many of them form one group. Where each
+validates on all of the data, say so of that loader alone:
+`record(loader, run, declared={"config": {"replication": True}})`, or, in a program
+that is recorded as it is, `detloader.name(loader, "val", declared=…)` with the same.
 
 ## Evidence
 

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary, finalize, ref
 from detloader.interception import hooks
 from detloader.interception.changes import Changes
 from detloader.interception.places import place_of_caller
-from detloader.naming import name_of
+from detloader.naming import declared_with_name, name_of
 
 __all__ = [
     "Session",
@@ -92,10 +92,11 @@ class Session:
         from detloader.recorder import recorder_of
         from detloader.recording import record
 
+        told = {"declared": declared_with_name(loader), **self._options, **options}
         for number in itertools.islice(self._numbers.setdefault(name, itertools.count(1)), _MOST):
             stream = name if number == 1 else f"{name}-{number}"
             try:
-                twin = record(loader, self._run, stream=stream, **self._options, **options)
+                twin = record(loader, self._run, stream=stream, **told)
             except RunExistsError:
                 continue  # another process has one of that name
             if (recorder := recorder_of(twin)) is not None:

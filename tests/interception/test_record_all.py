@@ -14,7 +14,8 @@ import tensorflow as tf
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
-from detloader import name, open_run, record_all, to_grain
+from detloader import check, name, open_run, record_all, to_grain
+from detloader.errors import UsageError
 from detloader.manifest.verify import verify_run
 
 
@@ -50,6 +51,27 @@ def test_what_a_block_iterates_is_recorded(tmp_path: Path) -> None:
         "ours": 3,
     }
     assert run.complete
+
+
+@pytest.mark.parametrize("meant", [False, True])
+def test_ranks_that_are_meant_to_read_all_of_a_loader_are_declared_with_its_name(
+    meant: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = {"config": {"replication": True}} if meant else None
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for rank in range(2):
+        monkeypatch.setenv("RANK", str(rank))
+        with record_all(tmp_path / "run"):
+            fit(name(loader(batch_size=4), "validation", declared=declared))
+    found = check(tmp_path / "run")
+
+    assert [finding.rule for finding in found.findings] == ([] if meant else ["partition-broken"])
+
+
+def test_what_a_loader_is_meant_to_be_is_a_mapping() -> None:
+    wrong: Any = "eval"
+    with pytest.raises(UsageError, match="mapping of fields"):
+        name(loader(), "validation", declared=wrong)
 
 
 def test_a_decorated_function_is_recorded_while_it_runs(tmp_path: Path) -> None:
