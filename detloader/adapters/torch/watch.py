@@ -25,6 +25,7 @@ class Watch:
 
     Attributes:
         idle: whether no batch is being made.
+        looks: whether it looks at generators.
         look: callable; looks at what comes after a sample, or after all that were made at once.
         count: samples of a data set without indices.
     """
@@ -55,6 +56,7 @@ class Watch:
         self._indices: Sequence[Any] | None = None
         self._noted: list[int] = []
         self._error: Exception | None = None
+        self.looks = draws is not None
         self.look: Callable[[], None] = _look_at_nothing if draws is None else draws.look
         self.count = 0
         self.idle = True

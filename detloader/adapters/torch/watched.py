@@ -74,11 +74,13 @@ class _Map(_Watched):
     def _read(self, indices: Sequence[Any]) -> Any:
         original, look = self._original, self._watch.look
         if at_once := getattr(original, "__getitems__", None):
-            if not reads_at_once(original):
+            if self._watch.looks and not reads_at_once(original):
                 return looking_on(original, look).__getitems__(indices)
             samples = at_once(indices)
             look()
             return samples
+        if not self._watch.looks:
+            return [original[index] for index in indices]
         samples = []
         for index in indices:
             samples.append(original[index])

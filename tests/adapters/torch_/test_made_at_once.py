@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -207,6 +209,46 @@ def test_lists_of_indices_are_read_at_once(tmp_path: Path) -> None:
     assert len(set(rows_of(run, "draws"))) == SIZE
     declared: Any = open_run(run).streams["main"].declared.config
     assert declared["draws_of"] == "batch"
+
+
+def calls_of_ours(loader: Any, run: Path, **how: Any) -> int:
+    """Count how often a loop calls a function of ours in its own thread."""
+    counted = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal counted
+        counted += event == "call" and "/adapters/torch/" in frame.f_code.co_filename
+
+    with record(loader, run, **how) as twin:
+        sys.setprofile(count)
+        try:
+            list(twin)
+        finally:
+            sys.setprofile(None)
+    return counted
+
+
+MADE: dict[str, Callable[[Dataset[Any]], Dataset[Any]]] = {
+    "alone": lambda dataset: dataset,
+    "a subset": lambda dataset: Subset(dataset, range(SIZE)),
+    "stacked": lambda dataset: StackDataset(dataset, dataset),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_samples_are_not_looked_at_one_by_one_where_nobody_asks_for_draws(
+    name: str, tmp_path: Path
+) -> None:
+    counts = []
+    for size in (4, SIZE):
+        loader = torch_loader(
+            MADE[name](Noisy()), batch_size=size, sampler=range(size), collate_fn=len
+        )
+        run = tmp_path / str(size)
+        counts.append(calls_of_ours(loader, run, level="order", draws=False))
+        assert rows_of(run, "record") == [*range(size)]
+
+    assert counts[0] == counts[1]
 
 
 def test_a_subset_that_reads_in_its_own_way_is_read_so(tmp_path: Path) -> None:
