@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
-from weakref import WeakMethod
+from weakref import WeakSet
 
 import keras
 from keras.src.trainers.epoch_iterator import EpochIterator
 
+from detloader.adapters.fit_iterators import look_away, look_on
 from detloader.errors import UsageError
 
 __all__ = ["FitWatch"]
@@ -39,7 +38,7 @@ class FitWatch(keras.callbacks.Callback):
         _require_keras()
         self._phases: list[str] = []
         self._watched: dict[str, _Watched] = {}
-        self._patches = contextlib.ExitStack()
+        self._others: WeakSet[EpochIterator] = WeakSet()
 
     def begin(self, loader: Any, adapter: Any, declared: dict[str, object]) -> Any | None:
         """Return the twin of what is iterated; None where that is not to be recorded.
@@ -77,8 +76,8 @@ class FitWatch(keras.callbacks.Callback):
 
     def _enter(self, phase: str) -> None:
         if not self._phases:
-            for kind in _kinds(EpochIterator):
-                self._patches.enter_context(_replaced(kind, self._look))
+            look_on(self)
+        self._others.clear()
         self._phases.append(phase)
 
     def _leave(self) -> None:
@@ -86,12 +85,18 @@ class FitWatch(keras.callbacks.Callback):
         if not self._phases:
             self._end()
 
-    def _look(self, batches: EpochIterator, data: Any) -> Any:
+    def note(self, batches: EpochIterator) -> None:
+        """Hear of an iterator: that of a phase was made before it began."""
+        self._others.add(batches)
+
+    def look(self, batches: EpochIterator, data: Any) -> Any:
         """Return what is to be iterated in place of Keras's data."""
         phase = self._phases[-1]
         if phase not in self.phases:
             return data
         watched = self._watched.get(phase)
+        if watched is None and batches in self._others:
+            return data  # of what another callback evaluates meanwhile
         if watched is None:
             watched = self._watched[phase] = self._begin(phase, batches, data)
         if watched.batches is not batches or watched.twin is None:
@@ -108,7 +113,7 @@ class FitWatch(keras.callbacks.Callback):
         return _Watched(batches, passes, self.begin(loader, batches.data_adapter, declared))
 
     def _end(self, *, broken_off: bool = False) -> None:
-        self._patches.close()
+        look_away(self)
         for watched in self._watched.values():
             if watched.twin is not None:
                 watched.twin.close(broken_off=broken_off)
@@ -142,33 +147,6 @@ def _require_keras() -> None:
     version = keras.__version__
     if tuple(map(int, version.split(".")[:2])) < _OLDEST:
         raise UsageError(f"what fit iterates cannot be seen in Keras {version}: upgrade to 3.8")
-
-
-def _kinds(kind: Any) -> Iterator[Any]:
-    """Yield the classes of iterators that say themselves what is iterated."""
-    if "_get_iterator" in vars(kind):
-        yield kind
-    for derived in kind.__subclasses__():
-        yield from _kinds(derived)
-
-
-@contextlib.contextmanager
-def _replaced(kind: Any, watched: Callable[[EpochIterator, Any], Any]) -> Iterator[None]:
-    """Let the iterators of a class iterate what a function makes of their data."""
-    original = kind._get_iterator  # noqa: SLF001 - Keras offers no place to look on
-    to_watched = WeakMethod(watched)
-
-    @functools.wraps(original)
-    def get_iterator(batches: EpochIterator) -> Any:
-        data = original(batches)
-        found = to_watched()
-        return data if found is None else found(batches, data)
-
-    kind._get_iterator = get_iterator  # noqa: SLF001
-    try:
-        yield
-    finally:
-        kind._get_iterator = original  # noqa: SLF001
 
 
 def _declared(batches: EpochIterator, phase: str, params: Mapping[str, Any]) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -153,6 +154,24 @@ def test_fit_of_a_program_is_the_stream_of_its_line(backend: str, tmp_path: Path
     assert found["record"][:160] != found["record"][160:] or backend == "tensorflow"
 
 
+def test_a_fit_that_raised_and_is_forgotten_later_leaves_the_next_one_alone(tmp_path: Path) -> None:
+    class Stop(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            raise RuntimeError("mine")
+
+    class Forget(keras.callbacks.Callback):  # type: ignore[misc]  # as above
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            broken.clear()
+            gc.collect()
+
+    broken = [RecordFit(tmp_path / "broken")]
+    with pytest.raises(RuntimeError, match="mine"):
+        model().fit(X, Y, verbose=0, callbacks=[*broken, Stop()])
+    model().fit(X, Y, epochs=3, verbose=0, callbacks=[RecordFit(tmp_path / "next"), Forget()])
+
+    assert open_run(tmp_path / "next").rows == 600
+
+
 VALIDATING = """
 import keras, numpy as np
 keras.utils.set_random_seed(1)
@@ -210,16 +229,24 @@ def test_validation_is_one_stream_and_so_is_each_evaluation(backend: str, tmp_pa
     assert validation["record"][:8] == validation["record"][8:]
 
 
-def test_a_callback_that_evaluates_is_no_part_of_the_training(tmp_path: Path) -> None:
+@pytest.mark.parametrize("moment", ["on_train_begin", "on_epoch_begin", "on_epoch_end"])
+def test_a_callback_that_evaluates_is_no_part_of_the_training(moment: str, tmp_path: Path) -> None:
     class Evaluate(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
-        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        def evaluate(self, *_: Any, **__: Any) -> None:
             self.model.evaluate(X[:8], Y[:8], verbose=0)
 
-    with record_all(tmp_path / "run"):
-        model().fit(X, Y, epochs=2, verbose=0, callbacks=[Evaluate(), RecordFit(tmp_path / "own")])
+    evaluate = Evaluate()
+    setattr(evaluate, moment, evaluate.evaluate)
+    for run, callbacks in (("all", []), ("own", [RecordFit(tmp_path / "callback")])):
+        with record_all(tmp_path / run):
+            model().fit(X, Y, epochs=2, verbose=0, callbacks=[*callbacks, evaluate])
 
-    assert open_run(tmp_path / "own").rows == 400
-    assert [stream.rows for stream in open_run(tmp_path / "run").streams.values()] == [8, 8]
+    found = [
+        sorted(stream.rows for stream in open_run(tmp_path / run).streams.values())
+        for run in ("callback", "own", "all")
+    ]
+    evaluations = [8] if moment == "on_train_begin" else [8, 8]
+    assert found == [[400], evaluations, [*evaluations, 400]]
 
 
 def test_two_recordings_of_fit_are_identical(tmp_path: Path) -> None:
