@@ -70,7 +70,9 @@ class Session:
                 return self._begin(loader, owner, stream or _name(loader), options)
             except (DetloaderError, ImportError) as error:
                 self.refuse(error)
-                return None
+            except Exception as error:  # noqa: BLE001  # whatever it is, the program goes on
+                self.refuse(f"{type(error).__name__}: {error}")
+            return None
 
     def refuse(self, reason: object) -> None:
         """Say why a loader is not recorded."""

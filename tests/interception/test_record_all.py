@@ -12,7 +12,7 @@ import grain
 import pytest
 import tensorflow as tf
 import torch
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from detloader import check, name, open_run, record_all, to_grain
 from detloader.errors import UsageError
@@ -66,6 +66,22 @@ def test_ranks_that_are_meant_to_read_all_of_a_loader_are_declared_with_its_name
     found = check(tmp_path / "run")
 
     assert [finding.rule for finding in found.findings] == ([] if meant else ["partition-broken"])
+
+
+def test_a_loader_that_fails_to_tell_of_itself_is_iterated_all_the_same(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Sized(Dataset[int]):
+        def __len__(self) -> int:
+            raise OSError("the index is not there")
+
+        def __getitem__(self, place: int) -> int:
+            return place
+
+    with record_all(tmp_path / "run"):
+        fit(DataLoader(Sized(), sampler=[1, 0]))
+
+    assert "not recorded: OSError: the index is not there" in caplog.text
 
 
 def test_what_a_loader_is_meant_to_be_is_a_mapping() -> None:

@@ -90,7 +90,7 @@ def _batches_of(loader: DataLoader[Any]) -> dict[str, Any]:
 def _order_of(loader: DataLoader[Any]) -> dict[str, Any]:
     sampler = deciding_sampler(loader)
     order: dict[str, Any] = {}
-    with contextlib.suppress(TypeError):
+    with contextlib.suppress(TypeError, NotImplementedError):
         order["source_size"] = len(loader.dataset)  # type: ignore[arg-type]
     shuffle = shuffles(sampler)
     if shuffle is not None:

@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch.utils.data import BatchSampler, DataLoader
 
+from detloader.adapters.torch.reading import as_indices
+
 __all__ = [
     "count_of",
     "deciding_sampler",
@@ -67,7 +69,7 @@ def is_choosing(loader: DataLoader[Any], sampler: Any, source_size: int | None) 
     if count_of(loader, sampler) != source_size:
         return True
     chosen = _chosen(loader, sampler)
-    return chosen is not None and len(set(chosen)) < len(chosen)
+    return chosen is not None and len(set(as_indices(chosen))) < len(chosen)
 
 
 def count_of(loader: DataLoader[Any], sampler: Any) -> int | None:

@@ -175,6 +175,28 @@ def test_ids_of_batches_are_not_taken_for_those_of_rows(tmp_path: Path) -> None:
         list(twin)
 
 
+KEYS: dict[str, tuple[list[Any], list[Any]]] = {
+    "dicts": ([{"at": 1}, {"at": 0}], ["{'at': 1}", "{'at': 0}"]),
+    "slices": ([slice(0, 2), slice(1, 2)], ["slice(0, 2, None)", "slice(1, 2, None)"]),
+    "arrays": ([np.array([1, 0]), np.array([0])], [1, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_a_sampler_may_give_keys_of_any_kind(name: str, tmp_path: Path) -> None:
+    class Keyed(Dataset[Any]):
+        def __len__(self) -> int:
+            return len(KEYS[name][0])
+
+        def __getitem__(self, key: Any) -> Any:
+            return torch.arange(2)[key["at"] if isinstance(key, dict) else key]
+
+    keys, records = KEYS[name]
+    rows(torch_loader(Keyed(), batch_size=None, sampler=keys), tmp_path / "run")
+
+    assert rows_of(tmp_path / "run", "record") == records
+
+
 def test_strong_digests_count_as_many_rows(tmp_path: Path) -> None:
     class Batches(IterableDataset[Any]):
         def __iter__(self) -> Any:
