@@ -156,7 +156,10 @@ def tell_no_rows(path: str, stream: Stream) -> str | None:
             f"{path} has none of the {stream.skipped:,} rows of stream {stream.name!r}: epochs= or "
             "every= left them out; record others"
         )
-    return f"{path} has no row in stream {stream.name!r}: let the loader deliver one"
+    return (
+        f"{path} has no row in stream {stream.name!r}: nothing was taken from its loader; "
+        "see that it is iterated, and that there are data"
+    )
 
 
 def absent_ranks(path: str, stream: Stream) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from detloader.adapters.fit import FitWatch
 from detloader.adapters.request import IdSource
-from detloader.recording import record
+from detloader.recording import checked, record
 
 __all__ = ["RecordFit"]
 
@@ -58,23 +58,20 @@ class RecordFit(FitWatch):
             declared: what the run is meant to be; it stands above what `fit` says.
 
         Raises:
-            UsageError: Keras is too old.
+            UsageError: Keras is too old, or an argument makes no sense.
         """
         super().__init__()
-        self._options: dict[str, Any] = {
-            "stream": stream,
-            "level": level,
-            "ids": ids,
-            "batched": True,
-            "id_root": id_root,
-            "content": content,
-            "decimals": decimals,
-            "digest": digest,
-            "id_hash": id_hash,
-            "epochs": epochs,
-            "every": every,
-            "then": then,
-        }
+        self._options = {"stream": stream, "ids": ids, "batched": True} | checked(
+            level=level,
+            id_root=id_root,
+            content=content,
+            decimals=decimals,
+            digest=digest,
+            id_hash=id_hash,
+            epochs=epochs,
+            every=every,
+            then=then,
+        )
         self._run = run
         self._declared = dict(declared or {})
 

@@ -88,6 +88,7 @@ class Recorder(Generic[ChunkT]):
         self._broken = False
         self._error: Exception | None = None
         self._closed = False
+        self._left = False
         self._stop = threading.Event()
         # At its first value Arrow looks for pandas, and at the end of the interpreter, where a
         # short program's rows are first written, that import fails.
@@ -104,6 +105,7 @@ class Recorder(Generic[ChunkT]):
     def put(self, chunk: ChunkT) -> None:
         """Take what was delivered; costs the loop one append."""
         if self._stopped:
+            self._say_if_left()
             self._lose(chunk.rows)
             self._raise_if_asked()
         else:
@@ -149,8 +151,14 @@ class Recorder(Generic[ChunkT]):
         if not broken_off:
             self._raise_if_asked()
 
+    def leave(self) -> None:
+        """Leave the run to the parent, in a forked child; it says so at a row that it loses."""
+        self.forget()
+        self._counting = threading.Lock()  # the parent may have held it
+        self._left = True
+
     def forget(self) -> None:
-        """Leave the run; a forked child does, for its parent records it."""
+        """Leave the run, and the loader."""
         self._closed = True
         self._stopped = True
         self._chunks = []
@@ -205,6 +213,11 @@ class Recorder(Generic[ChunkT]):
         if self._error is None:
             self._error = error
             _log.warning("%s records no further rows: %s", self._writer, error)
+
+    def _say_if_left(self) -> None:
+        if self._left and self._error is None:
+            self._error = RunError(f"a forked child takes rows of {self._writer}, its parent's")
+            _log.warning("not recorded: %s; begin, or record, the loader in the child", self._error)
 
     def _note_loss(self) -> None:
         # A process that is killed later has said that it lost rows, if not how many.
@@ -286,7 +299,7 @@ def _close_at_end_of_child(close_all: Callable[[], None]) -> None:
 
 def _forget_all() -> None:
     for recorder in list(_recorders.values()):
-        recorder.forget()
+        recorder.leave()
 
 
 if hasattr(os, "register_at_fork"):

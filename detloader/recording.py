@@ -13,13 +13,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from detloader.adapters import Adapter, find_adapter
+from detloader.adapters import find_adapter, told_rank
 from detloader.adapters.request import IdSource, Request
 from detloader.errors import UsageError
 from detloader.manifest.folders import folder_of
@@ -32,7 +32,7 @@ from detloader.manifest.sampling import sampling_of
 from detloader.manifest.schema import Level, Recipe
 from detloader.recorder import find_recorder
 
-__all__ = ["record"]
+__all__ = ["checked", "record"]
 
 
 def record(
@@ -110,10 +110,21 @@ def record(
         RunError: the folder cannot be written.
         UsageError: the loader cannot be recorded, or an argument makes no sense.
     """
-    level, raises = _level(level), _raises(on_loss)
+    raises = _raises(on_loss)
+    kept = _settled(
+        level=level,
+        id_root=id_root,
+        id_hash=id_hash,
+        content=content,
+        decimals=decimals,
+        digest=digest,
+        epochs=epochs,
+        every=every,
+        then=then,
+    )
     adapter = find_adapter(loader)
     if rank is None:
-        rank, ranks = _place(adapter, loader)
+        rank, ranks = told_rank(loader) or (rank_from_environment(), ranks_from_environment())
     else:
         ranks = None
     request = Request(
@@ -121,17 +132,12 @@ def record(
         stream=stream,
         rank=rank,
         ranks=ranks,
-        level=level,
         ids=ids,
         batched=batched,
         draws=draws,
         declared={**continuation(parent), **_fields(declared)},
         recipe=recipe and _as_recorded(recipe, ids, id_root, batched=batched),
-        id_root=None if id_root is None else IdRoot(id_root),
-        id_hash=None if id_hash is None else IdHash.of(id_hash),
-        rounding=Rounding.of(content, decimals),
-        strong=is_strong(digest),
-        sampling=sampling_of(epochs, every, then, level),
+        **kept,
     )
     folder = folder_of(run, stream, request.rank)
     recorder = find_recorder(folder)
@@ -142,6 +148,45 @@ def record(
         started.wrapped = loader, twin
         started.raises = raises
     return twin
+
+
+def checked(**options: Any) -> dict[str, Any]:
+    """Return options of `record` so that several loaders can be told them.
+
+    Args:
+        options: those that say what is kept of each row, and of which rows.
+
+    Raises:
+        UsageError: one makes no sense, or the key cannot be read.
+    """
+    if isinstance(epochs := options["epochs"], Iterator):
+        options["epochs"] = [*epochs]
+    _settled(**options)
+    return options
+
+
+def _settled(
+    *,
+    level: Level | str,
+    id_root: str | os.PathLike[str] | None,
+    id_hash: str | os.PathLike[str] | None,
+    content: str | None,
+    decimals: int | None,
+    digest: str | None,
+    epochs: Iterable[int] | None,
+    every: int | None,
+    then: str | None,
+) -> dict[str, Any]:
+    """Return what is kept of each row, and of which rows, as a request has it."""
+    level = _level(level)
+    return {
+        "level": level,
+        "id_root": None if id_root is None else IdRoot(id_root),
+        "id_hash": None if id_hash is None else IdHash.of(id_hash),
+        "rounding": Rounding.of(content, decimals),
+        "strong": is_strong(digest),
+        "sampling": sampling_of(epochs, every, then, level),
+    }
 
 
 def _fields(declared: object) -> Mapping[str, object]:
@@ -173,12 +218,6 @@ def _below_here(folder: Path) -> str | msgspec.UnsetType:
     """Return a folder relative to the working folder; nothing is told of any other."""
     place = os.path.relpath(folder)
     return msgspec.UNSET if place.startswith(os.pardir) else Path(place).as_posix()
-
-
-def _place(adapter: Adapter, loader: Any) -> tuple[int, int | None]:
-    """Return the rank that a loader reads for, and how many there are; None where nobody says."""
-    rank_of = getattr(adapter, "rank_of", None)
-    return (rank_of and rank_of(loader)) or (rank_from_environment(), ranks_from_environment())
 
 
 def _raises(on_loss: str) -> bool:

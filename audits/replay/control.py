@@ -64,7 +64,8 @@ def control(session: Session, job: Job, recorded: Run | None) -> Control:
         reason = f"the unvaried replay died: {replayed.died}"
         return replace(found, reason=reason, last_lines=tuple(replayed.last_lines))
     if not open_run(replayed.run).rows:
-        return replace(found, reason="the unvaried replay has no row: let the loader deliver one")
+        reason = "the unvaried replay has no row: the loader that the factory builds gives nothing"
+        return replace(found, reason=reason)
     if recorded is None:
         return repeated(session, found, 1)
     result = audit(recorded, only(open_run(replayed.run), job.stream))

@@ -36,7 +36,15 @@ if TYPE_CHECKING:
 
     from detloader.grain.alone import Alone
 
-__all__ = ["Adapter", "Recorded", "find_adapter", "find_alone", "find_iterate", "find_places"]
+__all__ = [
+    "Adapter",
+    "Recorded",
+    "find_adapter",
+    "find_alone",
+    "find_iterate",
+    "find_places",
+    "told_rank",
+]
 
 
 class Recorded(Protocol):
@@ -67,6 +75,16 @@ def find_adapter(loader: object) -> Adapter:
             return adapter
     message = f"cannot record a {type(loader).__name__}: give a loader or another iterable"
     raise UsageError(message)
+
+
+def told_rank(loader: object) -> tuple[int, int] | None:
+    """Return the rank that a loader reads for and how many there are; None where nobody says.
+
+    Raises:
+        UsageError: no adapter records such an object.
+    """
+    rank_of = getattr(find_adapter(loader), "rank_of", None)
+    return rank_of and rank_of(loader)
 
 
 def find_alone(loader: object) -> Callable[..., Alone]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 import click
@@ -11,6 +10,7 @@ import click
 from detloader.cli.keeping import keeping_options, settled
 from detloader.cli.options import batches_option, cli_command, parameters_option
 from detloader.cli.pairs import split_pairs
+from detloader.manifest.layout import whole_address
 
 __all__ = ["command"]
 
@@ -89,7 +89,7 @@ def command(
         "id_root": id_root,
         "content": content,
         "decimals": decimals,
-        "parent": parent and str(Path(parent).absolute()),
+        "parent": parent and whole_address(parent),
         **settled(keeping, level),
     }
     if content is not None and decimals is not None:
@@ -108,6 +108,7 @@ def command(
     from detloader.adapters import find_alone
     from detloader.cli import spot
     from detloader.cli.losses import Losses
+    from detloader.interception.nothing import tell_nothing
     from detloader.manifest.reader import open_run
     from detloader.packages import loaded_since
     from detloader.recipe import build_loader, parse_value
@@ -130,6 +131,8 @@ def command(
     opened = open_run(run)
     click.echo(printable(f"{run}: {plural(opened.rows, 'row')}"))
     losses.refuse(opened)
+    if (told := tell_nothing(run, factory)) is not None:
+        click.echo(printable(f"detloader: {told}"), err=True)
     if verify is not None:
         spot.verify(loader, opened, verify)
 
@@ -140,10 +143,15 @@ def _become(program: tuple[str, ...], run: str, options: dict[str, Any], more: o
     if more:
         message = "-p, --batches, --ids, --batched and --verify go with a factory, MODULE:FACTORY"
         raise click.UsageError(message)
+    # Told now, and not by each loader of the program.
     if (root := options["id_root"]) is not None:
         from detloader.manifest.relative import IdRoot
 
-        IdRoot(root)  # told now, and not by each loader of the program
+        IdRoot(root)
+    if (parent := options["parent"]) is not None:
+        from detloader.manifest.prefix import continuation
+
+        continuation(parent)
     launch(run, program, options)
 
 

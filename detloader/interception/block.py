@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import functools
+import inspect
+import logging
 import os
-from collections.abc import Iterable
-from contextlib import ContextDecorator
-from typing import Self
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, Self, TypeVar, cast
 
+from detloader.errors import DetloaderError, UsageError
+from detloader.interception.nothing import tell_nothing
 from detloader.interception.session import Session, begin_session, end_session
 from detloader.manifest.layout import whole_address
+from detloader.recording import checked
 
 __all__ = ["record_all"]
 
+_log = logging.getLogger("detloader")
 
-class record_all(ContextDecorator):  # noqa: N801 - reads as the function that it stands for
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class record_all:  # noqa: N801 - reads as the function that it stands for
     """Record loops that one cannot reach, such as a trainer's, as a block or a decorator.
 
     Each loader of Torch, TensorFlow, Grain or detloader whose first iteration begins meanwhile
     is a stream of the run, named by `detloader.name`, by the line that made it in the block, or
     by the one that iterates it. When the block ends, streams are sealed, and loaders and
-    frameworks are as they were.
+    frameworks are as they were. A decorated function is a block from call to return, a coroutine
+    until it is done, and a generator until it is used up or closed; each call has streams of its
+    own.
 
     >>> import tempfile, grain
     >>> from detloader import name, open_run, record_all
@@ -59,29 +72,85 @@ class record_all(ContextDecorator):  # noqa: N801 - reads as the function that i
             epochs: numbers of the epochs to record; all by default.
             every: which batches of an epoch to record: 0, `every`, 2 `every`, ….
             then: "order", to keep no draws and no content after the first epoch.
+
+        Raises:
+            UsageError: an argument makes no sense.
         """
+        if not isinstance(run, str | os.PathLike):
+            raise UsageError(f"a run is the name of a folder, not {run!r}")
         self._run = whole_address(run)
-        self._options = {
-            "level": level,
-            "id_root": id_root,
-            "content": content,
-            "decimals": decimals,
-            "digest": digest,
-            "id_hash": id_hash,
-            "epochs": epochs,
-            "every": every,
-            "then": then,
-        }
+        self._options = checked(
+            level=level,
+            id_root=id_root,
+            content=content,
+            decimals=decimals,
+            digest=digest,
+            id_hash=id_hash,
+            epochs=epochs,
+            every=every,
+            then=then,
+        )
         self._session: Session | None = None
 
+    def __call__(self, function: Function) -> Function:
+        """Return a function that is recorded whenever it runs.
+
+        Raises:
+            UsageError: it is an asynchronous generator.
+        """
+        if inspect.isasyncgenfunction(function):
+            raise UsageError("an asynchronous generator is no block: put one around its loop")
+        return cast("Function", functools.wraps(function)(_spanned(function, self._another)))
+
     def __enter__(self) -> Self:
-        """Begin to record."""
+        """Begin to record.
+
+        Raises:
+            UsageError: this block has begun, and has not ended.
+        """
+        if self._session is not None:
+            raise UsageError(f"this block records {self._run} already: make another record_all")
         self._session = Session(self._run, self._options)
         begin_session(self._session)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Seal what was recorded."""
-        if self._session is not None:
-            end_session(self._session)
-            self._session = None
+        session, self._session = self._session, None
+        if session is None:
+            return
+        end_session(session)
+        if kind is None:
+            _say_if_nothing_was_recorded(self._run)
+
+    def _another(self) -> Self:
+        another = copy.copy(self)
+        another._session = None  # noqa: SLF001 - of this class
+        return another
+
+
+def _spanned(
+    function: Callable[..., Any], block: Callable[[], contextlib.AbstractContextManager[Any]]
+) -> Callable[..., Any]:
+    async def coroutine(*arguments: Any, **options: Any) -> Any:
+        with block():
+            return await function(*arguments, **options)
+
+    def generator(*arguments: Any, **options: Any) -> Generator[Any, Any, Any]:
+        with block():
+            return (yield from function(*arguments, **options))
+
+    def plain(*arguments: Any, **options: Any) -> Any:
+        with block():
+            return function(*arguments, **options)
+
+    if inspect.iscoroutinefunction(function):
+        return coroutine
+    return generator if inspect.isgeneratorfunction(function) else plain
+
+
+@functools.cache  # a function may be called often
+def _say_if_nothing_was_recorded(run: str) -> None:
+    with contextlib.suppress(DetloaderError, OSError):
+        if (told := tell_nothing(run, "the block")) is not None:
+            _log.warning("%s", told)

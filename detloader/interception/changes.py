@@ -27,7 +27,10 @@ class Changes:
 
     def replace(self, kind: Any, name: str, wrapped: Callable[[Any], object]) -> None:
         """Put what a function makes of a class's method in the method's place."""
-        after = wrapped(getattr(kind, name))
+        self.put(kind, name, wrapped(getattr(kind, name)))
+
+    def put(self, kind: Any, name: str, after: object) -> None:
+        """Put something in the place of a class's attribute, or where it has none."""
         self._made.append(_Change(kind, name, vars(kind).get(name, _INHERITED), after))
         setattr(kind, name, after)
 

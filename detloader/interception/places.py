@@ -9,9 +9,11 @@ import sysconfig
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["place_of_caller"]
+__all__ = ["is_installed", "is_library", "place_of_caller"]
 
 _ELSEWHERE = re.compile(r"[^A-Za-z0-9_.:=@+-]")
+
+_OURS = str(Path(__file__).parent.parent)
 
 _AUTOGRAPH = "__autograph_generated_file"
 """In the name of a file that TensorFlow writes a function to, and that nobody can find again."""
@@ -32,10 +34,20 @@ def place_of_caller() -> str:
             break
         if not name.startswith("<") and _AUTOGRAPH not in name:
             place = f"{Path(name).name}:{frame.f_lineno}"
-            if not name.startswith(_library_folders()):
+            if not is_library(name):
                 break
         frame = frame.f_back
     return _ELSEWHERE.sub("_", place)[-90:].lstrip(".:=@+-") or "program"
+
+
+def is_library(file: str) -> bool:
+    """Tell whether this is no file of the program's own."""
+    return file.startswith((_OURS, *_folders("stdlib", "platstdlib", "purelib", "platlib")))
+
+
+def is_installed(file: str) -> bool:
+    """Tell whether this is a file of a package beside Python and this one."""
+    return file.startswith(_folders("purelib", "platlib")) and not file.startswith(_OURS)
 
 
 def _is_typed(frame: FrameType) -> bool:
@@ -46,8 +58,7 @@ def _is_typed(frame: FrameType) -> bool:
 
 
 @functools.cache
-def _library_folders() -> tuple[str, ...]:
+def _folders(*names: str) -> tuple[str, ...]:
     paths = sysconfig.get_paths()
-    folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    ours = str(Path(__file__).parent.parent)
-    return (*folders, *(str(Path(folder).resolve()) for folder in folders), ours)
+    folders = {paths[name] for name in names}
+    return (*folders, *(str(Path(folder).resolve()) for folder in folders))

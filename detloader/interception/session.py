@@ -6,14 +6,17 @@ import contextlib
 import functools
 import itertools
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, finalize, ref
 
 from detloader.interception import hooks
 from detloader.interception.changes import Changes
+from detloader.interception.lineage import count_anew, lineage
 from detloader.interception.places import place_of_caller
 from detloader.naming import declared_with_name, name_of
 
@@ -87,13 +90,26 @@ class Session:
         for ending in reversed(self._endings):
             ending()
 
+    def begin_anew(self) -> None:
+        """Leave the streams to the parent, in a forked child; what it iterates is its own."""
+        for ending in self._endings:
+            if isinstance(ending, finalize):
+                ending.detach()
+            else:
+                ending()
+        self._endings.clear()
+
     def _begin(
         self, loader: Any, owner: object | None, name: str, options: Mapping[str, Any]
     ) -> Any:
+        from detloader.adapters import told_rank
         from detloader.errors import RunExistsError
         from detloader.recorder import recorder_of
         from detloader.recording import record
 
+        _, ranks = told_rank(loader) or (0, 1)
+        child = lineage() if ranks == 1 else ""  # or ranks tell them apart
+        name = f"{name}@{child}" if child else name
         told = {"declared": declared_with_name(loader), **self._options, **options}
         for number in itertools.islice(self._numbers.setdefault(name, itertools.count(1)), _MOST):
             stream = name if number == 1 else f"{name}-{number}"
@@ -117,24 +133,33 @@ class _Thread(threading.local):
 
 _places: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 _sessions: list[Session] = []
+_of_context: ContextVar[tuple[Session, ...]] = ContextVar("detloader_sessions", default=())
+_beginning = threading.RLock()
 _thread = _Thread()
 
 
 def begin_session(session: Session) -> None:
-    """Let loaders that are iterated from here on go to a session; the innermost one has them."""
-    if not _sessions:
-        hooks.install()
-    _sessions.append(session)
+    """Let loaders that are iterated from here on go to a session.
+
+    The innermost one has them: of the thread or task that iterates, or of all, where that has
+    none of its own, such as a thread that a block starts.
+    """
+    with _beginning:
+        if not _sessions:
+            hooks.install()
+            count_anew()
+        _sessions.append(session)
+    _of_context.set((*_own_sessions(), session))
 
 
 def end_session(session: Session) -> None:
     """Let them no longer, and seal what was recorded."""
-    _sessions.remove(session)
-    try:
-        session.end()
-    finally:
+    with _beginning:
+        _sessions.remove(session)
         if not _sessions:
             hooks.undo()
+    _of_context.set((*_own_sessions(),))
+    session.end()
 
 
 def note_places(kind: Any, changes: Changes) -> None:
@@ -192,10 +217,12 @@ class _Twin:
         self.twin = twin
         self._loader = loader if loader is None else ref(loader)
         self._session = session
+        self._process = os.getpid()
 
     def stands_for(self, loader: object, session: Session) -> bool:
         known = self._loader and self._loader()
-        return known is loader and self._session is session
+        is_ours = self._session is session and self._process == os.getpid()
+        return known is loader and is_ours
 
     def __reduce__(self) -> tuple[type[_Twin], tuple[()]]:
         return _Twin, ()
@@ -232,7 +259,13 @@ class _Abandon:
 
 def current_session() -> Session | None:
     """Return the session that a loader that is iterated now would go to."""
-    return _sessions[-1] if _sessions and not _thread.inside else None
+    if _thread.inside or not _sessions:
+        return None
+    return next(reversed(_own_sessions() or [*_sessions]), None)
+
+
+def _own_sessions() -> list[Session]:
+    return [session for session in _of_context.get() if session in _sessions]
 
 
 def _name(loader: object) -> str:
@@ -240,3 +273,14 @@ def _name(loader: object) -> str:
     with contextlib.suppress(TypeError):
         place = _places.get(loader)
     return name_of(loader) or place or place_of_caller()
+
+
+def _begin_anew() -> None:
+    global _beginning  # noqa: PLW0603 - another thread of the parent may have held it
+    _beginning = threading.RLock()
+    for session in _sessions:
+        session.begin_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Mapping
 
 import msgspec
 
@@ -12,7 +13,7 @@ from detloader.manifest.canonical import MOST_BYTES
 from detloader.manifest.folders import find_ranks
 from detloader.manifest.layout import HEADER
 
-__all__ = ["choose_run_id", "rank_from_environment", "ranks_from_environment"]
+__all__ = ["choose_run_id", "rank_from_environment", "ranks_from_environment", "ranks_told"]
 
 _RUN_IDS = ("DETLOADER_RUN_ID", "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
 # A process's rank, and how many there are, as launchers set them.
@@ -65,6 +66,11 @@ def ranks_from_environment() -> int | None:
     """Return how many ranks this process's launcher started; None where it does not say."""
     sizes = (_number(size) for rank, size in _RANKS.items() if _number(rank) is not None)
     return next(sizes, None) or None
+
+
+def ranks_told(environment: Mapping[str, str]) -> tuple[str | None, ...]:
+    """Return what an environment says of a process's rank, launcher by launcher."""
+    return tuple(map(environment.get, _RANKS))
 
 
 def _number(name: str) -> int | None:

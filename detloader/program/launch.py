@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from detloader.errors import RunExistsError, UsageError
+from detloader.interception.lineage import CHILD
 from detloader.manifest.folders import find_ranks
 from detloader.manifest.layout import is_remote, whole_address
 
@@ -78,6 +79,7 @@ def _environment(run: str, options: Mapping[str, object]) -> dict[str, str]:
     environment[OPTIONS] = json.dumps(options)
     # The process keeps its number when it becomes the program.
     environment[PROCESS] = str(os.getpid())
+    environment[CHILD] = ""
     # Ranks and child processes belong together, whichever of them comes first.
     environment.setdefault("DETLOADER_RUN_ID", uuid.uuid4().hex)
     return environment

@@ -8,7 +8,6 @@ import os
 import sys
 
 from detloader.interception.session import Session, begin_session
-from detloader.manifest.folders import find_ranks
 from detloader.program.launch import OPTIONS, PROCESS, RUN
 
 __all__ = ["begin"]
@@ -24,8 +23,7 @@ def begin() -> None:
 
 
 def _say_if_nothing_was_recorded() -> None:
-    run = os.environ[RUN]
-    if not any(True for _ in find_ranks(run)):
-        sys.stderr.write(
-            f"detloader: {run} has no rows: the program iterated no loader that could be recorded\n"
-        )
+    from detloader.interception.nothing import tell_nothing
+
+    if (told := tell_nothing(os.environ[RUN], "the program")) is not None:
+        sys.stderr.write(f"detloader: {told}\n")

@@ -40,6 +40,7 @@ def check_coverage(
     if epochs < 1:
         raise UsageError(f"epochs={epochs} makes no sense: give 1 or more")
     called, loader, options = factory.called(), factory.call({}), factory.recording
+    known = records if records is None or isinstance(records, int) else [*records]
     seen = 0
 
     def consume(twin: Any) -> None:
@@ -53,7 +54,7 @@ def check_coverage(
         while seen < epochs:
             place = run_folder(folder, "pass")
             run = record_loader(loader, place, options, name=called, consume=consume)
-            wanted = _wanted(records, run, called, has_ids="ids" in options)
+            wanted = _wanted(known, run, called, has_ids="ids" in options)
             for epoch in _epochs(run):
                 if faults := _faults(epoch, *wanted):
                     raise AssertionError(_told(f"{called}, epoch {seen}: {faults}", run))

@@ -29,6 +29,10 @@ def stream(size, seed=0, tags=None):
     return to_grain(list(range(size)), seed=seed, shuffle=True, batch_size=4)
 
 
+def empty():
+    return []
+
+
 def names():
     return ["a", "b", "c"]
 
@@ -216,6 +220,21 @@ def test_reading_a_recorded_run_runs_nothing_that_it_names(cli: Cli, tmp_path: P
         ["verify", "run"],
     ):
         assert "it ran" not in cli(*arguments).stderr
+
+
+@pytest.mark.usefixtures("loaders")
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["loaders:stream", "-p", "size=8", "--epochs", "3"], "has none of the 8 rows"),
+        (["loaders:empty"], "nothing was taken from its loader"),
+    ],
+)
+def test_a_run_without_rows_says_why(cli: Cli, options: list[str], reason: str) -> None:
+    done = cli("record", *options, "-o", "run")
+
+    assert (done.returncode, done.stdout) == (0, "run: 0 rows\n")
+    assert reason in done.stderr
 
 
 @pytest.mark.usefixtures("loaders")

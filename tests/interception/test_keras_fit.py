@@ -117,6 +117,26 @@ def test_a_fit_that_raises_leaves_a_part_and_no_trace(tmp_path: Path) -> None:
     assert len(model().fit(X, Y, epochs=1, verbose=0).history["loss"]) == 1
 
 
+def test_a_fit_that_raised_looks_away_from_itself_alone(tmp_path: Path) -> None:
+    class Keep(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            raise RuntimeError("mine")
+
+    class Forget(keras.callbacks.Callback):  # type: ignore[misc]
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            first.clear()
+            gc.collect()
+
+    first = [RecordFit(tmp_path / "first")]
+    with pytest.raises(RuntimeError, match="mine") as raised:
+        model().fit(X, Y, epochs=2, verbose=0, callbacks=[*first, Keep()])
+    del raised
+    model().fit(X, Y, epochs=3, verbose=0, callbacks=[RecordFit(tmp_path / "second"), Forget()])
+
+    assert open_run(tmp_path / "second").rows == 600
+    assert len(model().fit(X, Y, epochs=1, verbose=0).history["loss"]) == 1
+
+
 PROGRAM = """
 import keras, numpy as np
 keras.utils.set_random_seed(1)

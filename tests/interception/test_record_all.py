@@ -90,20 +90,6 @@ def test_what_a_loader_is_meant_to_be_is_a_mapping() -> None:
         name(loader(), "validation", declared=wrong)
 
 
-def test_a_decorated_function_is_recorded_while_it_runs(tmp_path: Path) -> None:
-    batches = name(loader(), "train")
-
-    @record_all(tmp_path / "run")
-    def train() -> None:
-        fit(batches)
-
-    fit(batches)
-    train()
-    fit(batches)
-
-    assert records(tmp_path / "run", "train") == list(range(8))
-
-
 def test_loaders_are_afterwards_what_they_were(tmp_path: Path) -> None:
     batches = loader(batch_size=3)
     before = dict(vars(batches))
@@ -113,6 +99,15 @@ def test_loaders_are_afterwards_what_they_were(tmp_path: Path) -> None:
     assert type(batches) is DataLoader
     assert vars(batches) == before
     assert [batch[0].tolist() for batch in batches] == [[0, 1, 2], [3, 4, 5], [6, 7]]
+
+
+def test_workers_that_persist_serve_the_loader_after_the_block(tmp_path: Path) -> None:
+    batches = name(loader(batch_size=3, num_workers=1, persistent_workers=True), "train")
+    with record_all(tmp_path / "run"):
+        fit(batches)
+
+    assert [batch[0].tolist() for batch in batches] == [[0, 1, 2], [3, 4, 5], [6, 7]]
+    assert records(tmp_path / "run", "train") == list(range(8))
 
 
 def test_a_second_block_is_another_run(tmp_path: Path) -> None:
@@ -133,13 +128,43 @@ def test_a_second_block_is_another_run(tmp_path: Path) -> None:
 
 
 def test_each_iteration_is_an_epoch_of_the_same_stream(tmp_path: Path) -> None:
-    batches = name(loader(), "train")
+    numbers = grain.MapDataset.range(8)
+    loaders = {"torch": loader(), "grain": numbers, "stream": numbers.to_iter_dataset()}
     with record_all(tmp_path / "run"):
-        for _ in range(3):
-            fit(batches)
-    table = open_run(tmp_path / "run").streams["train"].table(["epoch"])
+        for stream, one in loaders.items():
+            for _ in range(3):
+                fit(name(one, stream))
+    for stream in loaders:
+        table = open_run(tmp_path / "run").streams[stream].table(["epoch"])
+        assert table["epoch"].to_pylist() == [0] * 8 + [1] * 8 + [2] * 8
 
-    assert table["epoch"].to_pylist() == [0] * 8 + [1] * 8 + [2] * 8
+
+def test_a_stream_is_recorded_though_others_are_made_of_it(tmp_path: Path) -> None:
+    below = name(grain.MapDataset.range(6).to_iter_dataset(), "below")
+    above = name(below.map(lambda number: number + 1), "above")
+    with record_all(tmp_path / "run"):
+        for dataset in (above, below, above, below):
+            fit(dataset)
+
+    for stream in ("above", "below"):
+        assert records(tmp_path / "run", stream) == [*range(6), *range(6)]
+    assert ([*above], [*below]) == ([*range(1, 7)], [*range(6)])
+
+
+def test_a_stream_that_another_is_made_of_is_not_iterated_by_that(tmp_path: Path) -> None:
+    class Above(grain.IterDataset[int]):  # type: ignore[misc]  # Grain has no types here
+        def __init__(self, below: grain.IterDataset[int]) -> None:
+            super().__init__(below)
+
+        def __iter__(self) -> grain.DatasetIterator[int]:
+            return self._parent.__iter__()
+
+    below = grain.MapDataset.range(6).to_iter_dataset()
+    with record_all(tmp_path / "run"):
+        above = Above(below), Above(below)
+
+    assert not (tmp_path / "run").exists()
+    assert [[*one] for one in above] == [[*range(6)]] * 2
 
 
 def test_an_error_in_the_block_is_the_blocks_own(tmp_path: Path) -> None:
@@ -160,6 +185,16 @@ def test_copies_of_a_recorded_loader_are_loaders(tmp_path: Path) -> None:
     copies = [copy.copy(batches), pickle.loads(pickle.dumps(batches))]  # noqa: S301
 
     assert [len([*one]) for one in copies] == [8, 8]
+
+
+def test_a_loader_can_be_pickled_while_it_is_recorded(tmp_path: Path) -> None:
+    batches = loader()
+    with record_all(tmp_path / "run"):
+        fit(batches)
+        sent = pickle.loads(pickle.dumps(batches))  # noqa: S301
+
+    assert type(sent) is DataLoader
+    assert len([*sent]) == 8
 
 
 def test_the_innermost_block_has_what_is_iterated_in_it(tmp_path: Path) -> None:

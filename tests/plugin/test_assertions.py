@@ -223,6 +223,7 @@ def test_each_epoch_must_have_each_record_once(assertions: Assertions) -> None:
     assertions.assert_covers(loaders.covering, records=10)
     assertions.assert_covers(loaders.covering, records=10, ids=str)
     assertions.assert_covers(loaders.covering, records="0123456789", ids=str)
+    assertions.assert_covers(loaders.covering, epochs=2, records=iter(range(10)), ids=int)
 
     with pytest.raises(AssertionError, match="epoch 0: 8 of 10 records come; never 2 of them"):
         assertions.assert_covers(loaders.covering, records=10, arguments={"lost": 2})

@@ -95,3 +95,70 @@ def test_children_that_are_forked_within_a_block_keep_their_last_rows(tmp_path: 
     (stream,) = open_run(tmp_path / "run").streams.values()
 
     assert (stream.rows, stream.complete) == (20, True)
+
+
+@pytest.mark.parametrize("how", ["process", "fork"])
+def test_a_loader_that_the_parent_iterated_is_a_stream_of_the_childs_own(
+    how: str, tmp_path: Path
+) -> None:
+    text = """
+        import grain, os
+        loaders = DataLoader(torch.arange(20), batch_size=4), grain.MapDataset.range(7)
+        def iterate():
+            for loader in loaders:
+                for _ in loader:
+                    pass
+        iterate()
+        if sys.argv[1] == "process":
+            child = multiprocessing.get_context("fork").Process(target=iterate)
+            child.start(), child.join()
+        elif (child := os.fork()) == 0:
+            iterate()
+        else:
+            os.waitpid(child, 0)
+            iterate()
+        """
+    again = 2 if how == "fork" else 1
+
+    assert recorded(tmp_path, text, how) == [
+        (20 * again, True),
+        (7 * again, True),
+        (20, True),
+        (7, True),
+    ]
+
+
+def test_a_child_that_goes_on_with_its_parents_iterator_says_what_is_lost(tmp_path: Path) -> None:
+    text = """
+        import grain, os
+        iterators = [iter(DataLoader(torch.arange(20))), iter(grain.MapDataset.range(7))]
+        for iterator in iterators:
+            next(iterator)
+        if (child := os.fork()) == 0:
+            for iterator in iterators:
+                for _ in iterator:
+                    pass
+        else:
+            os.waitpid(child, 0)
+        """
+    program = write_program(tmp_path, text, HEAD)
+    done = record_program(tmp_path, sys.executable, program)
+
+    assert done.stderr.count("not recorded: a forked child takes rows of") == 2
+    assert [stream.rows for stream in open_run(tmp_path / "run").streams.values()] == [1, 1]
+
+
+def test_a_child_can_be_sent_a_loader_that_its_parent_iterated(tmp_path: Path) -> None:
+    text = """
+        def iterate(loader):
+            for _ in loader:
+                pass
+        if __name__ == "__main__":
+            loader = DataLoader(torch.arange(20), batch_size=4)
+            iterate(loader)
+            child = multiprocessing.get_context("spawn").Process(target=iterate, args=(loader,))
+            child.start(), child.join()
+            sys.exit(child.exitcode)
+        """
+
+    assert recorded(tmp_path, text) == [(20, True), (20, True)]

@@ -169,7 +169,7 @@ def test_child_processes_are_recorded_too(tmp_path: Path) -> None:
     result = record_program(tmp_path, sys.executable, parent)
 
     assert result.returncode == 0
-    assert set(open_run(tmp_path / "run").streams) == {"child.py:5", "child.py:5-2"}
+    assert set(open_run(tmp_path / "run").streams) == {"child.py:5", "child.py:5@2"}
 
 
 def test_datasets_of_grain_and_of_tensorflow_are_streams(tmp_path: Path) -> None:
@@ -194,14 +194,6 @@ def test_datasets_of_grain_and_of_tensorflow_are_streams(tmp_path: Path) -> None
     assert column(tmp_path / "run", "record", "train.py:5") == list(range(6))
 
 
-def test_a_program_without_loaders_is_told_that_nothing_was_recorded(tmp_path: Path) -> None:
-    program = write_program(tmp_path, "print(1)", head="")
-    result = record_program(tmp_path, sys.executable, program)
-
-    assert (result.returncode, result.stdout) == (0, "1\n")
-    assert "iterated no loader" in result.stderr
-
-
 @pytest.mark.parametrize(("given", "stream"), [("-c", "string:6"), ("-", "stdin:6")])
 def test_a_program_without_a_file_names_its_lines(given: str, stream: str, tmp_path: Path) -> None:
     text = textwrap.dedent(HEAD) + "\nloader = DataLoader(data)\nnext(iter(loader))\n"
@@ -210,33 +202,6 @@ def test_a_program_without_a_file_names_its_lines(given: str, stream: str, tmp_p
 
     assert (result.returncode, result.stderr) == (0, "")
     assert set(open_run(tmp_path / "run").streams) == {stream}
-
-
-@pytest.mark.parametrize("flag", ["-I", "-E", "-S", "-BE"])
-def test_a_python_that_ignores_its_environment_is_told_so(flag: str, tmp_path: Path) -> None:
-    program = write_program(tmp_path, "print(1)", head="")
-    result = record_program(tmp_path, sys.executable, flag, program)
-
-    assert (result.returncode, result.stdout) == (0, "1\n")
-    assert "is told to ignore its environment" in result.stderr
-
-
-@pytest.mark.parametrize("arguments", [["-B"], ["-c", "-I"], ["-W", "ignore"], ["train.py", "-I"]])
-def test_any_other_python_is_not(arguments: list[str], tmp_path: Path) -> None:
-    write_program(tmp_path, "print(1)", head="")
-    result = record_program(tmp_path, sys.executable, *arguments, input="")
-
-    assert "ignore its environment" not in result.stderr
-
-
-def test_a_run_that_cannot_be_written_is_no_program_without_loaders(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    program = write_program(tmp_path, "print(len([*DataLoader(data)]))")
-    result = record_program(tmp_path, sys.executable, program, run="file/run")
-
-    assert (result.returncode, result.stdout) == (0, "20\n")
-    assert "not recorded: " in result.stderr
-    assert "no loader that could be recorded" in result.stderr
 
 
 def test_what_a_site_runs_at_the_start_still_runs(tmp_path: Path) -> None:
@@ -280,36 +245,6 @@ def test_a_loader_that_cannot_be_recorded_is_iterated_all_the_same(tmp_path: Pat
 
     assert (result.returncode, result.stdout) == (0, "4\n")
     assert "cannot follow records through ZipIterDataset" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nonesuch-program"], "no command"),
-        (["-p", "a=1", "--", sys.executable], "go with a factory"),
-    ],
-)
-def test_bad_usage_is_said_in_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "detloader", "record", "-o", "run", *arguments],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-
-    assert result.returncode == 2
-    assert message in result.stderr
-
-
-def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "mine").write_text("mine")
-    result = record_program(tmp_path, sys.executable, "-c", "print(1)")
-
-    assert (result.returncode, result.stdout) == (2, "")
-    assert [path.name for path in (tmp_path / "run").iterdir()] == ["mine"]
 
 
 def test_a_program_that_reads_hdf5_files_is_recorded(tmp_path: Path) -> None:

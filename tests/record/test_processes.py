@@ -76,6 +76,12 @@ def test_a_forked_child_writes_nothing_and_the_parent_goes_on(tmp_path: Path, ho
     assert said.split() == ["False", "True", *(["RunExistsError"] if how == "again" else [])]
 
 
+def test_a_forked_child_says_that_its_rows_are_lost(tmp_path: Path) -> None:
+    _, said = start("forking", tmp_path / "run", "exit").communicate(timeout=100)
+
+    assert said.count("not recorded: a forked child takes rows of") == 1
+
+
 def test_ranks_side_by_side_are_one_run(tmp_path: Path) -> None:
     ranks = [
         start("one_rank", tmp_path / "run", RANK=str(rank), WORLD_SIZE="4") for rank in range(4)

@@ -132,8 +132,11 @@ def test_a_run_without_a_row_has_nothing_to_compute(folder: Path) -> None:
 
     for result in (recompute_order("empty"), recompute_records("empty")):
         assert result.verdict is Verdict.INCONCLUSIVE
-        assert result.reason == "empty has no row in stream 'main': let the loader deliver one"
-    with pytest.raises(UsageError, match="empty has no row in stream 'main': let the loader"):
+        assert result.reason == (
+            "empty has no row in stream 'main': nothing was taken from its loader; "
+            "see that it is iterated, and that there are data"
+        )
+    with pytest.raises(UsageError, match="empty has no row in stream 'main': nothing was taken"):
         spot_check(loader, open_run("empty"), 1.0)
 
 

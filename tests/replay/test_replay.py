@@ -221,7 +221,7 @@ def test_a_run_without_a_row_has_nothing_to_judge(recorded: Recorded) -> None:
 
     assert (result.verdict, result.reason) == (
         Verdict.INCONCLUSIVE,
-        "the unvaried replay has no row: let the loader deliver one",
+        "the unvaried replay has no row: the loader that the factory builds gives nothing",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,11 @@ def write_program(folder: Path, text: str, head: str = HEAD, name: str = "train.
 
 
 def record_program(
-    folder: Path, *command: object, run: str = "run", **options: Any
+    folder: Path, *command: object, run: str = "run", flags: Sequence[str] = (), **options: Any
 ) -> subprocess.CompletedProcess[str]:
     """Run `detloader record -o RUN -- COMMAND` in a folder."""
     return subprocess.run(
-        [sys.executable, "-m", "detloader", "record", "-o", run, "--", *map(str, command)],
+        [sys.executable, "-m", "detloader", "record", "-o", run, *flags, "--", *map(str, command)],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -9,7 +9,7 @@ from detloader.adapters.epochs import EpochNumbers
 from detloader.adapters.torch.rows import Delivered
 from detloader.adapters.torch.watch import Watch
 from detloader.adapters.torch.witness import Witness
-from detloader.errors import LoaderError
+from detloader.errors import LoaderError, UsageError
 from detloader.recorder import Recorder
 
 __all__ = ["Beginning", "Iteration", "Recording"]
@@ -59,6 +59,19 @@ class Recording:
             self._recorder.lose(LoaderError(f"batch {delivered.number}: {error}"))
         elif delivered.rows:
             self._recorder.put(delivered)
+
+    def require_adopted(self) -> None:
+        """Refuse to send a loader elsewhere that its user wrapped, and whose rows would be lost.
+
+        Raises:
+            UsageError: it is no loader of a recorded block or program.
+        """
+        if self._recorder.wrapped is not None:
+            message = (
+                "what record returned stays in its process: "
+                "give the other one the loader, and record it there"
+            )
+            raise UsageError(message)
 
     def close(self, *, broken_off: bool = False) -> None:
         """Seal the run."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, SupportsIndex, cast
 
 from torch.utils.data import DataLoader, IterableDataset
 from torch.utils.data.dataloader import _BaseDataLoaderIter
@@ -84,6 +84,20 @@ class RecordedLoader(DataLoader[Any]):
                 return Iteration(self._recording, beginning)
         return Iteration(self._recording, Beginning(None, None, resumed))
 
+    def __copy__(self) -> Self:
+        copied = type(self).__new__(type(self))
+        vars(copied).update(vars(self))
+        return copied
+
+    def __reduce_ex__(self, _: SupportsIndex) -> Any:
+        """Let another process have the loader as it was; what is recorded there is its own."""
+        if self._recording is not None:
+            self._recording.require_adopted()
+        plain = self.unrecorded.__new__(self.unrecorded)
+        vars(plain).update(vars(self))
+        vars(plain).pop("_recording", None)
+        return _itself, (plain,)
+
     def close(self) -> None:
         """Seal the run."""
         if self._recording is not None:
@@ -98,6 +112,10 @@ class RecordedLoader(DataLoader[Any]):
             self._recording.close(broken_off=kind is not None)
 
 
+def _itself(loader: DataLoader[Any]) -> DataLoader[Any]:
+    return loader
+
+
 @functools.cache
 def _recorded_steps(kind: type[_BaseDataLoaderIter]) -> type[_RecordedSteps]:
     return type(kind.__name__, (_RecordedSteps, kind), {})
@@ -106,14 +124,16 @@ def _recorded_steps(kind: type[_BaseDataLoaderIter]) -> type[_RecordedSteps]:
 class _RecordedSteps(_BaseDataLoaderIter):
     """An iterator of Torch's that hands over each batch without its witness."""
 
-    iteration: Iteration
+    iteration: Iteration | None
 
     def __next__(self) -> Any:
         delivery = super().__next__()
-        self.iteration.put(delivery.witness, self._num_yielded - 1)
+        if self.iteration is not None:
+            self.iteration.put(delivery.witness, self._num_yielded - 1)
         return delivery.batch
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:  # noqa: FBT001, FBT002 - Torch's
         """Begin again, with the same workers."""
-        self.iteration = loader.begin_iteration()
+        # Workers that persist may outlive the recording of their loader.
+        self.iteration = loader.begin_iteration() if isinstance(loader, RecordedLoader) else None
         super()._reset(loader, first_iter)

@@ -1,0 +1,27 @@
+"""What is said of a run that was just recorded, and has no rows."""
+
+from __future__ import annotations
+
+from detloader.audits.headers import tell_no_rows
+from detloader.errors import DetloaderError
+from detloader.manifest.folders import find_ranks
+from detloader.manifest.reader import open_run
+
+__all__ = ["tell_nothing"]
+
+
+def tell_nothing(run: str, recorded: str) -> str | None:
+    """Say why a run has no rows; None where it has some, or nobody can tell.
+
+    Args:
+        run: its folder.
+        recorded: what was recorded, such as "the program".
+    """
+    if not any(True for _ in find_ranks(run)):
+        return f"{run} has no rows: {recorded} iterated no loader that could be recorded"
+    try:
+        streams = open_run(run).streams.values()
+    except DetloaderError:
+        return None
+    reasons = [tell_no_rows(run, stream) for stream in streams]
+    return None if None in reasons else reasons[0]

@@ -1,0 +1,166 @@
+"""Streams of child processes: named by the order in which their parent starts them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from detloader import open_run
+from tests.support.programs import record_program, write_program
+
+HEAD = """
+    import sys, os, subprocess, multiprocessing, torch
+    from torch.utils.data import DataLoader, DistributedSampler
+    def iterate(rows):
+        loader = DataLoader(torch.arange(rows))
+        for batch in loader:
+            pass
+"""
+PLACE = "train.py:5"
+
+
+def streams(folder: Path, text: str, *arguments: str) -> dict[str, int]:
+    """Run a program; return the rows of each stream."""
+    program = write_program(folder, text, HEAD)
+    done = record_program(folder, sys.executable, program, *arguments)
+    assert done.returncode == 0, done.stderr
+    return {name: stream.rows for name, stream in open_run(folder / "run").streams.items()}
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_processes_are_numbered_as_they_start_and_not_as_they_record(
+    method: str, tmp_path: Path
+) -> None:
+    text = """
+        def work(rows, before, after):
+            before.wait()
+            iterate(rows)
+            after.set()
+        if __name__ == "__main__":
+            context = multiprocessing.get_context(sys.argv[1])
+            events = [context.Event() for _ in range(4)]
+            children = [
+                context.Process(target=work, args=(10 + k, events[k + 1], events[k]))
+                for k in range(3)
+            ]
+            for child in children:
+                child.start()
+            events[3].set()
+            for child in children:
+                child.join()
+        """
+
+    assert streams(tmp_path, text, method) == {PLACE: 10, f"{PLACE}@2": 11, f"{PLACE}@3": 12}
+
+
+def test_programs_and_forks_are_numbered_as_they_start(tmp_path: Path) -> None:
+    text = """
+        if len(sys.argv) > 1:
+            sys.stdin.read()
+            iterate(int(sys.argv[1]))
+            sys.exit()
+        command = [sys.executable, __file__]
+        first = subprocess.Popen([*command, "10"], stdin=subprocess.PIPE)
+        subprocess.run([*command, "11"], env=dict(os.environ), input=b"", check=True)
+        first.communicate()
+        begin, end = os.pipe()
+        if (first := os.fork()) == 0:
+            os.read(begin, 1)
+            iterate(12)
+            sys.exit()
+        if (second := os.fork()) == 0:
+            iterate(13)
+            sys.exit()
+        os.waitpid(second, 0)
+        os.write(end, b"1")
+        os.waitpid(first, 0)
+        """
+
+    assert streams(tmp_path, text) == {
+        PLACE: 10,
+        f"{PLACE}@2": 11,
+        f"{PLACE}-2": 12,
+        f"{PLACE}@2-2": 13,
+    }
+
+
+def test_children_of_another_block_are_numbered_from_the_first_again(tmp_path: Path) -> None:
+    text = """
+        from detloader import record_all
+        context = multiprocessing.get_context("fork")
+        for run in "ab":
+            with record_all(run):
+                for rows in (10, 11):
+                    child = context.Process(target=iterate, args=(rows,))
+                    child.start(), child.join()
+        """
+    program = write_program(tmp_path, text, HEAD)
+    subprocess.run([sys.executable, program], cwd=tmp_path, check=True, timeout=100)
+
+    for run in "ab":
+        assert {*open_run(tmp_path / run).streams} == {PLACE, f"{PLACE}@2"}
+
+
+def test_a_child_of_a_child_has_the_numbers_of_both(tmp_path: Path) -> None:
+    text = """
+        def work(deep):
+            context = multiprocessing.get_context("fork")
+            iterate(10 + deep)
+            for _ in range(deep and 2):
+                child = context.Process(target=work, args=(deep - 1,))
+                child.start(), child.join()
+        work(2)
+        """
+
+    assert streams(tmp_path, text) == {
+        PLACE: 12,
+        f"{PLACE}-2": 11,
+        f"{PLACE}-3": 10,
+        f"{PLACE}@1.2": 10,
+        f"{PLACE}@2": 11,
+        f"{PLACE}@2-2": 10,
+        f"{PLACE}@2.2": 10,
+    }
+
+
+def test_what_else_a_program_starts_moves_no_number(tmp_path: Path) -> None:
+    text = """
+        from concurrent.futures import ProcessPoolExecutor
+        if __name__ == "__main__":
+            context = multiprocessing.get_context("fork")
+            subprocess.run(["true"], check=True)
+            for batch in DataLoader(torch.arange(4), num_workers=2):
+                pass
+            with ProcessPoolExecutor(2, mp_context=context) as executor:
+                executor.submit(int).result()
+            with context.Manager():
+                child = context.Process(target=iterate, args=(10,))
+                child.start(), child.join()
+        """
+
+    assert streams(tmp_path, text) == {PLACE: 10, "train.py:13": 4}
+
+
+@pytest.mark.parametrize("how", ["sampler", "environment"])
+def test_processes_that_are_ranks_are_told_apart_by_them(how: str, tmp_path: Path) -> None:
+    text = """
+        def work(rank):
+            sampler = None
+            if sys.argv[1] == "sampler":
+                sampler = DistributedSampler(range(8), num_replicas=2, rank=rank)
+            else:
+                os.environ |= {"RANK": str(rank), "WORLD_SIZE": "2"}
+            for batch in DataLoader(torch.arange(8), sampler=sampler):
+                pass
+        if __name__ == "__main__":
+            for rank in range(2):
+                child = multiprocessing.get_context("spawn").Process(target=work, args=(rank,))
+                child.start(), child.join()
+        """
+    streams(tmp_path, text, how)
+    (stream,) = open_run(tmp_path / "run").streams.values()
+
+    assert [rank.header.rank for rank in stream.ranks] == [0, 1]

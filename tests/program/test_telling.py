@@ -1,0 +1,104 @@
+"""What `detloader record -o RUN -- PROGRAM` says, and what it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from detloader import open_run
+from tests.support.programs import record_program, write_program
+
+
+def test_a_program_without_loaders_is_told_that_nothing_was_recorded(tmp_path: Path) -> None:
+    program = write_program(tmp_path, "print(1)", head="")
+    result = record_program(tmp_path, sys.executable, program)
+
+    assert (result.returncode, result.stdout) == (0, "1\n")
+    assert "iterated no loader" in result.stderr
+
+
+def test_a_program_whose_rows_are_all_left_out_is_told_so(tmp_path: Path) -> None:
+    program = write_program(tmp_path, "print(len([*DataLoader(data)]))")
+    result = record_program(tmp_path, sys.executable, program, flags=["--epochs", "3"])
+
+    assert (result.returncode, result.stdout) == (0, "20\n")
+    assert "run has none of the 20 rows of stream 'train.py:5'" in result.stderr
+
+
+@pytest.mark.parametrize("flag", ["-I", "-E", "-S", "-BE"])
+def test_a_python_that_ignores_its_environment_is_told_so(flag: str, tmp_path: Path) -> None:
+    program = write_program(tmp_path, "print(1)", head="")
+    result = record_program(tmp_path, sys.executable, flag, program)
+
+    assert (result.returncode, result.stdout) == (0, "1\n")
+    assert "is told to ignore its environment" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [["-B"], ["-c", "-I"], ["-W", "ignore"], ["train.py", "-I"]])
+def test_any_other_python_is_not(arguments: list[str], tmp_path: Path) -> None:
+    write_program(tmp_path, "print(1)", head="")
+    result = record_program(tmp_path, sys.executable, *arguments, input="")
+
+    assert "ignore its environment" not in result.stderr
+
+
+def test_a_run_that_cannot_be_written_is_no_program_without_loaders(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    program = write_program(tmp_path, "print(len([*DataLoader(data)]))")
+    result = record_program(tmp_path, sys.executable, program, run="file/run")
+
+    assert (result.returncode, result.stdout) == (0, "20\n")
+    assert "not recorded: " in result.stderr
+    assert "no loader that could be recorded" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nonesuch-program"], "no command"),
+        (["-p", "a=1", "--", sys.executable], "go with a factory"),
+    ],
+)
+def test_bad_usage_is_said_in_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "detloader", "record", "-o", "run", *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    assert result.returncode == 2
+    assert message in result.stderr
+
+
+def test_each_stream_names_the_run_that_the_program_continues(tmp_path: Path) -> None:
+    program = write_program(tmp_path, "[*DataLoader(data)], [*DataLoader(data, batch_size=2)]")
+    record_program(tmp_path, sys.executable, program, run="first")
+    flags = ["--parent", "first"]
+    record_program(tmp_path, sys.executable, program, run="second", flags=flags)
+    second = open_run(tmp_path / "second")
+    parents = [stream.declared.parent for stream in second.streams.values()]
+
+    assert parents == [open_run(tmp_path / "first").fingerprint] * 2
+
+
+def test_a_program_that_continues_no_run_is_not_begun(tmp_path: Path) -> None:
+    flags = ["--parent", "nowhere"]
+    result = record_program(tmp_path, sys.executable, "-c", "print(1)", flags=flags)
+
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "nowhere does not exist" in result.stderr
+
+
+def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "mine").write_text("mine")
+    result = record_program(tmp_path, sys.executable, "-c", "print(1)")
+
+    assert (result.returncode, result.stdout) == (2, "")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["mine"]
