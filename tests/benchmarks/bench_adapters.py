@@ -454,20 +454,17 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", choices=[*FRAMEWORKS, []])
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
-    rows = [
-        row
-        for name in asked.names or [*FRAMEWORKS][:-1]
-        for case in FRAMEWORKS[name]()
-        for row in compare(case)
-    ]
+    names = asked.names or [*FRAMEWORKS][:-1]
+    cases = [case for name in names for case in FRAMEWORKS[name]()]
     if asked.json:
-        sys.stdout.write(json.dumps(rows) + "\n")
+        sys.stdout.write(json.dumps([row for case in cases for row in compare(case)]) + "\n")
         return
-    for row in rows:
-        name, way, each, clock, processor, quartiles = row.values()
-        sys.stdout.write(
-            f"{name:<21} {way:<26} {each:8.2f} {processor:8.1f} {clock:8.1f}   {quartiles}\n"
-        )
+    for case in cases:
+        for row in compare(case):
+            name, way, each, clock, processor, quartiles = row.values()
+            told = f"{name:<26} {way:<26} {each:8.2f} {processor:8.1f} {clock:8.1f}   {quartiles}"
+            sys.stdout.write(told + "\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":
