@@ -27,8 +27,9 @@ TABLES = {
     "as for the first",
     "recording": "What recording at level `full` costs a loop. Wanted: at most 10 % of records of "
     "1 KB, 2 % where the transform takes 50 µs",
-    "adapters": "What recording costs loaders that people have: images of 3x32x32, crop and flip, "
-    "batches of 128. Wanted: at most 3 % for Torch with two workers",
+    "adapters": "What recording costs loaders that people have: images of 3x32x32 with a usual "
+    "augmentation, batches of 128. Wanted: at most 3 % for Torch with two workers, "
+    "looking at generators apart",
     "loaders": "`to_grain` beside Grain's own chain. Wanted: 4 times as fast at 1 KB, never slower",
     "soak": "A stream without end, recorded. Wanted: memory that does not grow",
 }
