@@ -21,6 +21,9 @@ __all__ = ["WORDS", "Looks", "Seen", "digest_draws"]
 WORDS = 4
 """Words of a generator's state."""
 
+_OF_BLOCK = 1
+"""That word of a Mersenne Twister's state which is none but of its block; see `state`."""
+
 _FACTORS = np.cumprod(np.full(WORDS, ODD))
 
 
@@ -67,7 +70,8 @@ def digest_draws(batches: Sequence[tuple[int, Looks | None]], columns: int) -> N
     """Digest what was drawn for the rows of batches.
 
     The digest of a draw is made of the states before and after it: it is the same wherever
-    the same numbers come from copies of one generator.
+    the same numbers come from copies of one generator. Where a Mersenne Twister has made all its
+    words anew, that after it alone: a sample that seeds it has the same draws after any other.
 
     Args:
         batches: of each, how many rows it has, and what was seen; None where nothing moved.
@@ -111,7 +115,7 @@ def _digest(digests: NDArray[np.uint64], looks: Sequence[Looks]) -> None:
             numbers = kept[..., keeper] if seen.kept else None
             states = state_of(memory[..., start:stop], numbers, flagged=seen.flagged)
             start, keeper = stop, keeper + seen.kept
-        drawn = _drawn(states)
+        drawn = _drawn(states, has_block=seen.words > 0)
         if drawn.any():
             for part in [*_parts(drawn[:, :-1], rows), drawn[:, -1:]]:
                 column = digests[..., seen.column]
@@ -122,11 +126,16 @@ def _numbers(look: Looks, keepers: int) -> list[float]:
     return [number or 0.0 for number in look.kept] or [0.0] * (look.number * keepers)
 
 
-def _drawn(states: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _drawn(states: NDArray[np.uint64], *, has_block: bool) -> NDArray[np.uint64]:
     """Digest the draws between looks, from states of shape (batches, looks, 4)."""
     digests = states @ _FACTORS
     before, after = digests[:, :-1], digests[:, 1:]
-    return np.where(before == after, np.uint64(0), before * ODD + after)
+    follows: NDArray[np.bool_] | bool = True
+    if has_block:
+        block = states[..., _OF_BLOCK]
+        follows = block[:, :-1] == block[:, 1:]
+    drawn = np.where(follows, before * ODD + after, after)
+    return np.where(before == after, np.uint64(0), drawn)
 
 
 def _parts(drawn: NDArray[np.uint64], rows: int) -> Sequence[NDArray[np.uint64]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import types
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,18 @@ _DEEPEST = 6
 
 _LONGEST = 64
 """Containers with more items than this hold data, not transforms."""
+
+_DICTS = (dict, collections.OrderedDict, collections.defaultdict)
+
+_DESCRIPTORS = (
+    types.FunctionType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+    classmethod,
+    staticmethod,
+    property,
+)
+"""What the classes of a user hold of their own, and not for their objects."""
 
 _NO_HOLDERS = (str, bytes, int, float, complex, type, types.ModuleType, type(None))
 
@@ -50,11 +63,12 @@ def _is_seen(value: object, seen: set[int]) -> bool:
 
 def _children(path: str, value: Any) -> Iterator[tuple[str, object]]:
     prefix = f"{path}." if path else ""
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | collections.deque):
         if len(value) <= _LONGEST:
             yield from ((f"{path}[{place}]", item) for place, item in enumerate(value))
     elif isinstance(value, Mapping):
-        if type(value) is dict and len(value) <= _LONGEST:
+        # Other mappings may do anything when they are read.
+        if type(value) in _DICTS and len(value) <= _LONGEST:
             yield from ((f"{path}[{key!r}]", item) for key, item in value.items())
     elif isinstance(value, functools.partial):
         yield from _children(path, [value.func, *value.args, *value.keywords.values()])
@@ -67,7 +81,13 @@ def _children(path: str, value: Any) -> Iterator[tuple[str, object]]:
 
 
 def _enclosed(prefix: str, function: types.FunctionType) -> Iterator[tuple[str, object]]:
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+    code, defaults = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    yield from (
+        (f"{prefix}{n}", item) for n, item in zip(names[::-1], defaults[::-1], strict=False)
+    )
+    yield from ((f"{prefix}{n}", item) for n, item in (function.__kwdefaults__ or {}).items())
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         try:
             yield f"{prefix}{name}", cell.cell_contents
         except ValueError:  # not yet set
@@ -78,4 +98,11 @@ def _attributes(value: object) -> Iterator[tuple[str, object]]:
     # Not by getattr: a property may do anything.
     yield from list(getattr(value, "__dict__", {}).items())
     for kind in type(value).__mro__:
-        yield from ((name, item) for name, item in vars(kind).items() if is_generator(item))
+        for name, item in list(vars(kind).items()):
+            if isinstance(item, types.MemberDescriptorType):
+                try:
+                    yield name, item.__get__(value)
+                except AttributeError:  # not yet set
+                    continue
+            elif not (name.startswith("__") or isinstance(item, _DESCRIPTORS)):
+                yield name, item

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ GLOBALS = ("python", "numpy", "torch")
 """The generators that are there in every program, in the order of their columns."""
 
 _WORD_BYTES = 8
+_STATE_BYTES = 32
 _join = b"".join
 
 
@@ -41,6 +43,7 @@ class DrawWitness:
         self._holders = holders
         self._names = (*GLOBALS, *names)
         self._searches = 2
+        self._searching = False
         self._found = _Found.of({}, self._names)
         self._seen: list[bytes] = []
         self._kept: list[float | None] = []
@@ -51,14 +54,18 @@ class DrawWitness:
         """Look at what comes before a batch's first sample."""
         self._seen, self._kept, self._read = [], [], []
         self._failure = None
-        if self._searches:
-            # A second time, for what is made with a worker's first sample.
+        self._searching = self._searches > 0
+        if self._searching:
+            # A second time, for what is made with a worker's first samples.
             self._searches -= 1
             self._search()
         self.look()
 
     def look(self) -> None:
         """Look at what comes after a sample, or after all of them were put together."""
+        if self._searching and self._seen:
+            self._searching = False
+            self._add_new()
         found = self._found
         try:
             self._seen.append(_join(found.views))
@@ -98,6 +105,23 @@ class DrawWitness:
         except Exception as error:  # noqa: BLE001  # as above
             self._failure = error
 
+    def _add_new(self) -> None:
+        """Find what the first sample made; what was before it is seen as nothing."""
+        try:
+            known = self._found
+            generators = _stored_generators(self._holders)
+            new = {name: made for name, made in generators.items() if not known.has(made)}
+            if not new:
+                return
+            added = _Found.of(new, self._names)
+        except Exception as error:  # noqa: BLE001  # as above
+            self._failure = error
+            return
+        self._found = _Found(*map(operator.add, known, added))
+        self._seen[0] += bytes(sum(map(len, added.views)))
+        self._kept += [None] * len(added.keepers)
+        self._read += [bytes(_STATE_BYTES)] * len(added.reads)
+
 
 def names_of_stored(holders: Mapping[str, object]) -> list[str]:
     """Return the paths of the generators that objects hold, sorted; see `DrawWitness`."""
@@ -109,6 +133,7 @@ class _Found(NamedTuple):
 
     Attributes:
         seen: how each is seen.
+        generators: those.
         pieces: where the state of each is found; they keep alive what is looked into.
         views: what is seen of all of them in memory.
         keepers: those of the `random` module, whose kept number is an attribute.
@@ -116,6 +141,7 @@ class _Found(NamedTuple):
     """
 
     seen: tuple[Seen, ...]
+    generators: list[Any]
     pieces: list[Pieces]
     views: list[memoryview[int]]
     keepers: list[Any]
@@ -126,11 +152,16 @@ class _Found(NamedTuple):
         pieces = {name: pieces_of(generator) for name, generator in generators.items()}
         return cls(
             tuple(_seen(piece, _column(name, names)) for name, piece in pieces.items()),
+            list(generators.values()),
             list(pieces.values()),
             [view for piece in pieces.values() for view in piece.views],
             [piece.keeper for piece in pieces.values() if piece.keeper is not None],
             [piece.read for piece in pieces.values() if piece.read is not None],
         )
+
+    def has(self, generator: object) -> bool:
+        """Tell whether a generator is among them."""
+        return any(generator is known for known in self.generators)
 
 
 def _seen(piece: Pieces, column: int) -> Seen:

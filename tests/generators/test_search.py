@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import dataclasses
 import functools
 import random
 from typing import Any
@@ -50,6 +52,41 @@ def test_attributes_containers_functions_and_their_arguments_are_searched() -> N
         "closure": ["closure.one"],
         "method": ["method.inner"],
         "deep": ["deep.a.b.c"],
+    }
+
+
+def test_defaults_slots_classes_and_other_containers_are_searched() -> None:
+    one = random.Random(1)
+
+    @dataclasses.dataclass(slots=True)
+    class Slotted:
+        rng: random.Random
+        unset: int = dataclasses.field(init=False)
+
+    class Shared:
+        transform = Holder(rng=one)
+
+    def by_default(x: int, rng: random.Random = one, *, more: int = 0) -> None: ...
+
+    def by_keyword(*, rng: random.Random = one) -> None: ...
+
+    held = {
+        "default": by_default,
+        "keyword": by_keyword,
+        "slots": Slotted(one),
+        "ordered": collections.OrderedDict(a=one),
+        "deque": collections.deque([one]),
+        "shared": Shared(),
+    }
+    paths = {name: list(find_generators(Holder(**{name: value}))) for name, value in held.items()}
+
+    assert paths == {
+        "default": ["default.rng"],
+        "keyword": ["keyword.rng"],
+        "slots": ["slots.rng"],
+        "ordered": ["ordered['a']"],
+        "deque": ["deque[0]"],
+        "shared": ["shared.transform.rng"],
     }
 
 

@@ -166,6 +166,33 @@ def test_draws_of_many_batches_are_those_of_each(batches: list[list[str | None]]
     assert together.any(axis=1).tolist() == drawn
 
 
+@pytest.mark.parametrize("kind", ["python", "numpy", "torch"])
+@given(amounts=st.lists(st.integers(0, 900), min_size=2, max_size=2))
+def test_a_sample_that_seeds_a_generator_has_the_same_draws_after_any_other(
+    kind: str, amounts: list[int]
+) -> None:
+    seeds = {
+        "python": lambda g: g.seed(7),
+        "numpy": lambda g: g.seed(7),
+        "torch": lambda g: g.manual_seed(7),
+    }
+    found = []
+    for amount in amounts:
+        generator = MAKE[kind](5)
+        witness = DrawWitness({"": [generator]}, ["[0]"])
+        witness.begin()
+        for _ in range(amount):
+            moves_of(kind)["one"](generator)
+        witness.look()
+        seeds[kind](generator)
+        moves_of(kind)["one"](generator)
+        witness.look()
+        witness.look()
+        found.append(draws_of(witness, 2, stored=1)[1, 3])
+
+    assert found[0] == found[1] != 0
+
+
 def test_samples_that_are_not_those_of_the_rows_are_told() -> None:
     generator = random.Random(1)
     witness = DrawWitness({"": [generator]}, [])
@@ -210,16 +237,23 @@ def test_a_generator_that_is_the_programs_is_not_also_the_holders() -> None:
     assert names_of_stored(holders) == ["[2]"]
 
 
-def test_a_generator_that_is_made_with_the_first_sample_is_found_at_the_second_batch() -> None:
-    holder: dict[str, Any] = {}
-    witness = DrawWitness({"": holder}, ["['rng']"])
-    for _ in range(2):
+@pytest.mark.parametrize("kind", sorted(MAKE))
+def test_a_generator_that_is_made_with_the_first_sample_is_watched_from_there(kind: str) -> None:
+    make = MAKE[kind]
+    found = []
+    for seed in (1, 1, 2):
+        holder: dict[str, Any] = {"old": make(0)}
+        witness = DrawWitness({"": holder}, ["['rng']"])
         witness.begin()
-        holder.setdefault("rng", random.Random(1)).random()
+        holder["rng"] = make(seed)
+        for _ in range(2):
+            moves_of(kind)["one"](holder["rng"])
+            witness.look()
         witness.look()
-        witness.look()
+        found.append(draws_of(witness, 2, stored=1)[:, 3].tolist())
 
-    assert draws_of(witness, 1, stored=1)[0, 3]
+    assert all(draw for draws in found for draw in draws)
+    assert found[0] == found[1] != found[2]
 
 
 def test_what_went_wrong_is_said_when_the_draws_are_asked_for() -> None:

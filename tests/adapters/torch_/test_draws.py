@@ -1,0 +1,100 @@
+"""Draws of generators that are made late, or seeded for each sample."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+
+from detloader import open_run, record
+from detloader.audits import audit, check
+
+SIZE = 64
+
+
+class MadeWithTheFirstSample(Dataset[Any]):
+    """The usual mend of a generator that forked workers have copies of."""
+
+    rng: np.random.Generator | None = None
+
+    def __len__(self) -> int:
+        return SIZE
+
+    def __getitem__(self, index: int) -> Any:
+        if self.rng is None:
+            self.rng = np.random.default_rng(torch.initial_seed())
+        return np.array([index, self.rng.random()])
+
+
+class MadeWithTheIterator(IterableDataset[Any]):
+    def __iter__(self) -> Iterator[Any]:
+        worker = get_worker_info()
+        first, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        self.rng = np.random.default_rng([torch.initial_seed(), first])
+        for index in range(first, SIZE, step):
+            yield {"id": index, "x": self.rng.random()}
+
+
+class SeededForEachSample(Dataset[Any]):
+    def __init__(self, *, is_frozen: bool) -> None:
+        self.is_frozen = is_frozen
+        self.epoch = 0
+
+    def __len__(self) -> int:
+        return SIZE
+
+    def __getitem__(self, index: int) -> Any:
+        seed = index if self.is_frozen else index + SIZE * self.epoch
+        random.seed(seed)
+        torch.manual_seed(seed)
+        return np.array([index, random.random(), torch.rand(()).item()])
+
+
+def recorded(dataset: Any, run: Path, workers: int, *, shuffle: bool = False, **how: Any) -> Any:
+    torch.manual_seed(3)
+    loader = DataLoader(dataset, batch_size=8, num_workers=workers, shuffle=shuffle)
+    with record(loader, run, **how) as twin:
+        for epoch in range(3):
+            dataset.epoch = epoch
+            list(twin)
+    return open_run(run).streams["main"]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("make", [MadeWithTheFirstSample, MadeWithTheIterator])
+def test_draws_of_a_generator_are_seen_from_the_sample_that_it_is_made_with(
+    make: type[Any], workers: int, tmp_path: Path
+) -> None:
+    ids: dict[str, Any] = {"ids": "id"} if make is MadeWithTheIterator else {}
+
+    stream = recorded(make(), tmp_path / "run", workers, **ids)
+
+    assert stream.table(["draws"])["draws"].null_count == 0
+    assert not check(tmp_path / "run").findings
+
+
+def test_draws_of_a_sample_that_seeds_are_its_own_whoever_made_the_one_before(
+    tmp_path: Path,
+) -> None:
+    for workers in (0, 2):
+        recorded(SeededForEachSample(is_frozen=False), tmp_path / f"{workers}", workers)
+
+    found = audit(tmp_path / "0", tmp_path / "2")
+
+    assert (found.verdict, found.findings) == ("identical", [])
+    assert not check(tmp_path / "0").findings
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_sample_that_seeds_alike_in_each_epoch_is_augmented_once_and_for_all(
+    workers: int, tmp_path: Path
+) -> None:
+    recorded(SeededForEachSample(is_frozen=True), tmp_path / "run", workers, shuffle=True)
+
+    assert [each.rule for each in check(tmp_path / "run").findings] == ["epoch-draw-repeat"]
