@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.data.ops.options import ExternalStatePolicy
 
 from detloader.adapters.tensorflow.iterations import Iterations
 from detloader.adapters.tensorflow.readers import Reader
@@ -95,6 +96,8 @@ def _told(dataset: tf.data.Dataset, reader: Reader, watch: _Watch) -> tf.data.Da
     options = tf.data.Options()
     # Or TensorFlow would read ahead of the loop, and what is read would count as delivered.
     options.experimental_optimization.inject_prefetch = False
+    # Or no iterator could be saved: the telling has no state that a checkpoint would miss.
+    options.experimental_external_state_policy = ExternalStatePolicy.IGNORE
     return told.with_options(options)
 
 
