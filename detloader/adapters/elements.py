@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from detloader.adapters.digests import digest_column, digest_ids
-from detloader.adapters.ids import INT64, MIXED, find_id, samples_in
+from detloader.adapters.ids import MIXED, find_id, fits_int64, samples_in
 from detloader.adapters.on_host import on_host
 from detloader.adapters.request import IdSource
 from detloader.adapters.tables import rows_of_table
@@ -177,7 +177,7 @@ def _as_id(found: Any) -> RecordId:
     if isinstance(value, str):
         value.encode()  # raises here, at this record, where it has no UTF-8
         return value
-    if isinstance(value, int) and not isinstance(value, bool) and value in INT64:
+    if isinstance(value, int) and not isinstance(value, bool) and fits_int64(value):
         return value
     message = f"an ID is a 64-bit integer or a string, not {reprlib.repr(value)}"
     if isinstance(value, list):

@@ -10,12 +10,14 @@ import pyarrow as pa
 
 from detloader.errors import UsageError
 
-__all__ = ["INT64", "MIXED", "find_id", "id_array", "samples_in"]
-
-INT64 = range(-(2**63), 2**63)
-"""Numbers that can be IDs."""
+__all__ = ["MIXED", "find_id", "fits_int64", "id_array", "samples_in"]
 
 MIXED = "some ids are whole numbers and some are text: make them all of one type"
+
+
+def fits_int64(number: int | np.integer[Any]) -> bool:
+    """Tell whether a column of 64-bit integers can hold a number, as each ID has to be one."""
+    return -(2**63) <= int(number) < 2**63
 
 
 def id_array(ids: object, size: int) -> pa.Array[Any]:

@@ -22,8 +22,6 @@ from detloader.errors import UsageError
 
 __all__ = ["Kind", "as_array", "as_text", "kind_of"]
 
-_INT64 = range(-(2**63), 2**63)
-
 
 class Kind(StrEnum):
     """How the IDs of one run are written down."""
@@ -72,7 +70,7 @@ def as_text(record: object) -> str:
 def _kind(value: object) -> Kind:
     if isinstance(value, str):
         return Kind.TEXT
-    if isinstance(value, int) and not isinstance(value, bool) and value in _INT64:
+    if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
         return Kind.INTEGER
     return Kind.JSON
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import logging
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,6 +18,10 @@ from detloader.manifest.content import sample_digest
 from tests.support.torch_datasets import torch_loader
 
 SAMPLES: list[dict[str, Any]] = [{"id": f"n{i}", "x": np.full(2, i)} for i in range(5)]
+
+
+class Split(enum.IntEnum):
+    TRAIN = 1
 
 
 class Given(IterableDataset[Any]):
@@ -93,6 +98,24 @@ def test_what_is_no_id_is_named_and_not_its_neighbour(
     said = loss_of(loader, tmp_path / "run", caplog, ids="id")
 
     assert f"a 64-bit integer or a string, not {ids[1]!r}" in said
+
+
+@pytest.mark.parametrize("ids", [[np.int64(5), "a"], [np.uint64(2**63), "a"]])
+def test_numbers_of_numpy_beside_text_are_refused_at_once(
+    ids: list[Any], tmp_path: Path, caplog: Any
+) -> None:
+    loader = torch_loader([{"id": id_} for id_ in ids], batch_size=2, collate_fn=list)
+
+    said = loss_of(loader, tmp_path / "run", caplog, ids="id")
+
+    assert "make them all of one type" in said or "a 64-bit integer or a string" in said
+
+
+def test_members_of_an_enumeration_of_numbers_are_ids(tmp_path: Path) -> None:
+    with record([{"id": Split.TRAIN}], tmp_path / "run", ids="id") as twin:
+        list(twin)
+
+    assert open_run(tmp_path / "run").streams["main"].table(["record"])["record"].to_pylist() == [1]
 
 
 def test_a_batch_that_does_not_show_its_rows_is_told_by_its_leaves(

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from detloader.adapters.ids import INT64, MIXED, find_id, samples_in
+from detloader.adapters.ids import MIXED, find_id, fits_int64, samples_in
 from detloader.adapters.torch.tensors import as_arrays, label_of, labels_of
 from detloader.errors import UsageError
 from detloader.manifest.content import UndigestibleError
@@ -164,7 +164,7 @@ def _as_ids(found: Iterable[Any]) -> Ids:
     except (TypeError, OverflowError):
         odd = [value for value in values if not isinstance(value, str | bytes)]
     for value in odd:
-        if not isinstance(value, int | np.integer) or value not in INT64:
+        if not isinstance(value, int | np.integer) or not fits_int64(value):
             message = f"an ID is a 64-bit integer or a string, not {value!r}"
             raise UsageError(message)
     if odd:
