@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from detloader.adapters.digests import digest_column, digest_ids
-from detloader.adapters.ids import MIXED
+from detloader.adapters.ids import MIXED, fits_int64
 from detloader.adapters.torch.witness import Witness
 from detloader.errors import UsageError
 from detloader.generators.folding import fold_draws
@@ -163,8 +163,10 @@ class RowMaker:
         if not self._labelled:
             return {}
         unknown: list[int | None] = [None]
-        labels = (chunk.witness.labels or unknown * chunk.rows for chunk in chunks)
-        return {"label": pa.array(list(itertools.chain(*labels)), pa.int64())}
+        found = itertools.chain(*(chunk.witness.labels or unknown * chunk.rows for chunk in chunks))
+        # Labels are shown and never compared: one that the column cannot hold is none.
+        labels = [None if label is None or not fits_int64(label) else label for label in found]
+        return {"label": pa.array(labels, pa.int64())}
 
 
 def _ids_of(witness: Witness) -> array[int] | list[str]:

@@ -237,6 +237,27 @@ def test_labels_are_found_in_pairs_and_by_name(tmp_path: Path) -> None:
             assert column(recorded(loader, run), "label") == [3, 3, 3]
 
 
+@pytest.mark.parametrize("collate", [None, list])
+def test_a_label_that_no_column_holds_is_not_shown_and_the_rest_is_recorded(
+    collate: Any, tmp_path: Path
+) -> None:
+    labels = [2**63 - 1, 2**63, 5, 2**64 - 1]
+    samples = [(torch.zeros(2), torch.tensor(label, dtype=torch.uint64)) for label in labels]
+    loader = torch_loader(samples, batch_size=2, collate_fn=collate)
+    stream = recorded(loader, tmp_path / "run")
+
+    assert column(stream, "label") == [2**63 - 1, None, 5, None]
+    assert column(stream, "record") == [0, 1, 2, 3]
+    assert len(set(column(stream, "content"))) == 4
+
+
+def test_a_named_label_that_no_column_holds_is_not_shown(tmp_path: Path) -> None:
+    samples = [{"x": torch.zeros(2), "y": 2**63 + index} for index in range(4)]
+    loader = torch_loader(samples, batch_size=2, collate_fn=list)
+
+    assert column(recorded(loader, tmp_path / "run"), "label") == [None] * 4
+
+
 def test_epochs_are_the_samplers_where_it_is_told_them(tmp_path: Path) -> None:
     sampler = distributed_sampler(range(3), 1, 0, seed=10)
     with record(torch_loader(range(3), sampler=sampler), tmp_path / "run") as twin:
