@@ -22,7 +22,8 @@ def folder_of(run: str | os.PathLike[str], stream: str, rank: int) -> Folder:
     """Return the folder of one rank of one stream.
 
     Raises:
-        UsageError: the stream's name cannot be a folder's, or the rank is negative.
+        UsageError: the stream's name cannot be a folder's, or the rank is no whole number
+            from 0 on.
     """
     stream, name = rank_place(stream, rank)
     if is_remote(run):

@@ -50,9 +50,13 @@ def rank_place(stream: str, rank: int) -> tuple[str, str]:
     """Return the names of the folders of a stream, and of a rank in it.
 
     Raises:
-        UsageError: the stream's name cannot be a folder's, or the rank is negative.
+        UsageError: the stream's name cannot be a folder's, or the rank is no whole number
+            from 0 on.
     """
     check_stream(stream)
+    if isinstance(rank, bool) or not isinstance(rank, int):
+        message = f"rank is a whole number or left out, not {rank!r}"
+        raise UsageError(message)
     if rank < 0:
         message = f"rank {rank} is negative: ranks count from 0"
         raise UsageError(message)

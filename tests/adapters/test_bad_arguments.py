@@ -38,6 +38,10 @@ class Given(IterableDataset[Any]):
         ({"declared": 5}, "declared is a mapping of fields"),
         ({"draws": 3}, "draws is True or False, not 3"),
         ({"batched": "yes"}, "batched is True, False or left out, not 'yes'"),
+        ({"rank": "a"}, "rank is a whole number or left out, not 'a'"),
+        ({"rank": 1.0}, "rank is a whole number or left out, not 1.0"),
+        ({"rank": True}, "rank is a whole number or left out, not True"),
+        ({"rank": -1}, "rank -1 is negative"),
         ({"run": None}, "a run is the name of a folder, not None"),
     ],
 )

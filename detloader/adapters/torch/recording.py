@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from typing import NamedTuple
 
 from detloader.adapters.epochs import EpochNumbers
+from detloader.adapters.ids import MIXED
 from detloader.adapters.torch.rows import Delivered
 from detloader.adapters.torch.watch import Watch
 from detloader.adapters.torch.witness import Witness
@@ -44,6 +46,7 @@ class Recording:
         self._recorder = recorder
         self._seeds = seeds
         self._epochs = EpochNumbers()
+        self._text_ids: bool | None = None
 
     def begin_epoch(self, beginning: Beginning) -> int:
         """Number an epoch, at its first batch: an iterator may be made and never used."""
@@ -57,8 +60,16 @@ class Recording:
         error = delivered.witness.error
         if error is not None:
             self._recorder.lose(LoaderError(f"batch {delivered.number}: {error}"))
+        elif delivered.rows and not self._has_kind_of_those_before(delivered.witness):
+            self._recorder.lose(UsageError(f"batch {delivered.number}: {MIXED}"))
         elif delivered.rows:
             self._recorder.put(delivered)
+
+    def _has_kind_of_those_before(self, witness: Witness) -> bool:
+        text = not isinstance(witness.told_ids, array)
+        if self._text_ids is None:
+            self._text_ids = text
+        return text is self._text_ids
 
     def require_adopted(self) -> None:
         """Refuse to send a loader elsewhere that its user wrapped, and whose rows would be lost.

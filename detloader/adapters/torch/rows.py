@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from detloader.adapters.digests import digest_column, digest_ids
-from detloader.adapters.ids import MIXED, fits_int64
+from detloader.adapters.ids import fits_int64
 from detloader.adapters.torch.witness import Witness
 from detloader.errors import UsageError
 from detloader.generators.folding import fold_draws
@@ -108,14 +108,13 @@ class RowMaker:
         """
         self._columns = columns
         self._ids = ids
-        self._kind: type | None = None
         self._labelled: bool | None = None
 
     def encode(self, chunks: Sequence[Delivered]) -> pa.Table:
         """Return one row for each record, in delivery order.
 
         Raises:
-            UsageError: records have no ID, or IDs of two types.
+            UsageError: records have no ID.
         """
         counts = [chunk.rows for chunk in chunks]
         told = self._columns
@@ -144,11 +143,7 @@ class RowMaker:
 
     def _records(self, chunks: Sequence[Delivered]) -> dict[str, Any]:
         found = [_ids_of(chunk.witness) for chunk in chunks]
-        kinds = {type(ids) for ids in found} | ({self._kind} if self._kind else set())
-        if len(kinds) > 1:
-            raise UsageError(MIXED)
-        self._kind = kinds.pop()
-        if self._kind is list:
+        if isinstance(found[0], list):
             return {"record": pa.array(list(itertools.chain(*found)), pa.string())}
         numbers = np.concatenate([np.asarray(ids, np.int64) for ids in found])
         if self._ids is None:
@@ -170,10 +165,8 @@ class RowMaker:
 
 
 def _ids_of(witness: Witness) -> array[int] | list[str]:
-    if witness.ids is not None:
-        return witness.ids
-    if witness.indices is not None:
-        return witness.indices
+    if (told := witness.told_ids) is not None:
+        return told
     if not witness.content:
         message = "samples have neither an ID nor content that could stand for it: give ids"
         raise UsageError(message)

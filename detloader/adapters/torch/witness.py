@@ -37,6 +37,11 @@ class Witness:
     labels: list[int] | None = None
     error: str | None = None
 
+    @property
+    def told_ids(self) -> array[int] | list[str] | None:
+        """Those of `ids`, else indices; without any, content is to stand for them."""
+        return self.indices if self.ids is None else self.ids
+
 
 class Delivery(NamedTuple):
     """A batch and its witness; being a named tuple, it is pinned part by part."""

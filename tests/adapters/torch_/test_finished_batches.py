@@ -197,6 +197,17 @@ def test_a_sampler_may_give_keys_of_any_kind(name: str, tmp_path: Path) -> None:
     assert rows_of(tmp_path / "run", "record") == records
 
 
+def test_batches_before_keys_of_another_kind_are_kept(tmp_path: Path) -> None:
+    values = dict.fromkeys([1, 2, "a", "b"], torch.zeros(2))
+    loader = torch_loader(values, batch_size=2, sampler=[*values, 1, 2])
+    with record(loader, tmp_path / "run") as twin:
+        assert len(list(twin)) == 3
+    run = open_run(tmp_path / "run")
+
+    assert rows_of(tmp_path / "run", "record") == [1, 2]
+    assert not run.complete
+
+
 def test_strong_digests_count_as_many_rows(tmp_path: Path) -> None:
     class Batches(IterableDataset[Any]):
         def __iter__(self) -> Any:
