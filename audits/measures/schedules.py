@@ -74,7 +74,6 @@ def schedules_of(a: StreamView, b: StreamView, by: str, known: Known) -> Schedul
         names=[shown[place] for place in order.tolist()],
         weights=baseline[order] / max(int(baseline.sum()), 1),
         counts=counts[order],
-        lengths=[int(counts.sum())],
         repeats=True,
     )
     return Schedules(draws, baseline[order])

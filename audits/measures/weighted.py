@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
     from detloader.findings import RecordId
 
-__all__ = ["Draws", "are_shares", "collect_draws", "place_weights", "read_weights", "without"]
+__all__ = [
+    "Draws",
+    "are_shares",
+    "collect_draws",
+    "log_odds_of_orders",
+    "place_weights",
+    "read_weights",
+    "without",
+]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -29,20 +37,20 @@ class Draws:
         names: IDs of the records.
         weights: shape (records,), float64; they sum to 1.
         counts: shape (records,), int64; times each came, in sequences that do not repeat.
-        lengths: rows of each such sequence.
-        repeats: whether a record comes twice in one of them.
+        repeats: whether a record comes twice in one of these sequences.
+        sequences: which records each has, in its order; none where counts alone are known.
     """
 
     names: list[RecordId]
     weights: npt.NDArray[np.float64]
     counts: Integers
-    lengths: list[int]
     repeats: bool
+    sequences: list[Integers] = field(default_factory=list)
 
     @property
     def rows(self) -> int:
         """Count the draws."""
-        return sum(self.lengths)
+        return int(self.counts.sum())
 
     @property
     def realised(self) -> npt.NDArray[np.float64]:
@@ -51,17 +59,26 @@ class Draws:
         return shares
 
 
-def read_weights(view: StreamView) -> tuple[npt.NDArray[np.float64], list[RecordId], Integers]:
-    """Give the weights, the records that they belong to, and which of them each row is."""
-    weights, names, places = place_weights(view)
+def read_weights(
+    view: StreamView, declaring: StreamView | None = None
+) -> tuple[npt.NDArray[np.float64], list[RecordId], Integers]:
+    """Give the weights, the records that they belong to, and which of them each row is.
+
+    Args:
+        view: the rows.
+        declaring: the run that declares the weights; the view by default.
+    """
+    weights, names, places = place_weights(view, declaring)
     if len(places) and (places.min() < 0 or places.max() >= len(weights)):
         raise CannotTell("a weight for each record")
     return weights, names, places
 
 
-def place_weights(view: StreamView) -> tuple[npt.NDArray[np.float64], list[RecordId], Integers]:
+def place_weights(
+    view: StreamView, declaring: StreamView | None = None
+) -> tuple[npt.NDArray[np.float64], list[RecordId], Integers]:
     """Do the same where rows may have a record without a weight: its place lies outside."""
-    declared = view.declared("weights")
+    declared = (declaring or view).declared("weights")
     if isinstance(declared, list):
         places = _positions(view)
         names: list[RecordId] = [*range(len(declared))]
@@ -112,13 +129,19 @@ def collect_draws(
         names=names,
         weights=weights / weights.sum(),
         counts=np.bincount(np.concatenate(parts), minlength=len(weights)),
-        lengths=[len(part) for part in parts],
         repeats=not all(are_distinct(part) for part in parts),
+        sequences=parts,
     )
 
 
 def without(view: StreamView, draws: Draws, known: Known) -> Draws:
-    """Leave out the records of which it is known already that they never come."""
+    """Leave out the records of which it is known already that they never come.
+
+    Args:
+        view: the run that declares the weights.
+        draws: what was drawn.
+        known: what is known of the run that drew.
+    """
     gone: set[str] = set()
     if known.missing is not None:
         gone |= {str(name) for name in view.identify(known.missing)}
@@ -127,10 +150,31 @@ def without(view: StreamView, draws: Draws, known: Known) -> Draws:
     if not gone:
         return draws
     kept = np.array([str(name) not in gone for name in draws.names]) | (draws.counts > 0)
-    weights = draws.weights[kept]
+    weights, place = draws.weights[kept], np.cumsum(kept) - 1
     return replace(
         draws,
         names=[name for name, keep in zip(draws.names, kept, strict=True) if keep],
         weights=weights / weights.sum(),
         counts=draws.counts[kept],
+        sequences=[place[sequence] for sequence in draws.sequences],
     )
+
+
+def log_odds_of_orders(draws: Draws) -> float:
+    """Give the logarithm of how much likelier orders without repeats are by weights than by none.
+
+    Each record is drawn by its weight among those that are left. That orders drawn so are as
+    unlikely as odds of 1 to n, or more, has a chance of 1 in n at most (Markov's inequality).
+    """
+    equal = (draws.weights > 0).astype(np.float64)
+    return sum(
+        _log_chance_of_order(draws.weights, sequence) - _log_chance_of_order(equal, sequence)
+        for sequence in draws.sequences
+    )
+
+
+def _log_chance_of_order(weights: npt.NDArray[np.float64], sequence: Integers) -> float:
+    drawn, never = weights[sequence], np.ones(len(weights), np.bool_)
+    never[sequence] = False
+    left = weights[never].sum() + np.cumsum(drawn[::-1])[::-1]
+    return float(np.log(drawn / left).sum())

@@ -3,8 +3,9 @@
 ## What it catches
 
 A run that declares a weight for each record and draws all records alike: with
-replacement at equal rates, or each of them once an epoch. Also a record of
-weight zero that comes.
+replacement at equal rates, or each of them once an epoch. In an audit, a run without
+weights that draws all alike where the baseline declares weights: another sampler took
+the place of the one that reads them. Also a record of weight zero that comes.
 
 ## Why it hurts
 
@@ -31,18 +32,20 @@ replace the sampler in distributed training.
 - `records`: record, declared share and realised share, 20 at most, those that are
   furthest apart first.
 - `effect`: the ratio of both shares of the record that is furthest off.
-- `p_declared`, `p_uniform`: chance of counts so far off, under the declared weights
-  and under equal ones. Absent where no statistics were needed.
+- `p_declared`, `p_uniform`: chance of counts, or of orders, so far off, under the declared
+  weights and under equal ones. Absent where no statistics were needed.
 - `zero_weight_drawn`: IDs of records of weight zero that came, 20 at most.
+- `sampler`: those of both runs, in an audit of runs that were given others.
 
 ## Limits
 
 Needs `weights`; a list needs integer IDs that are source positions, or `index`.
 Equal weights cannot be ignored; weights that are not one for each record are
-another fault (`sampling-distribution`). A run in which every record comes once needs
-`replacement` true, for without replacement weights move the order alone. Needs
-enough draws to refute the declared weights at 1e-8; where equal weights are as
-implausible, something else is wrong and this rule is silent.
+another fault (`sampling-distribution`). Unless `replacement` is true, a run in which every
+record comes once may have been drawn without it: then weights move the order alone, heavy
+records to the front. Enough epochs of one rank show by their order that weights did not;
+of several ranks it cannot tell. Needs enough draws to refute the declared weights at 1e-8;
+where equal weights are as implausible, something else is wrong and this rule is silent.
 
 ## Seen in
 
@@ -74,6 +77,7 @@ from detloader.audits.measures.statistics import (
 )
 from detloader.audits.measures.weighted import (
     collect_draws,
+    log_odds_of_orders,
     read_weights,
     without,
 )
@@ -102,9 +106,11 @@ EXAMPLE = Example(
 
 def check_run(view: StreamView, known: Known) -> list[Fault]:
     """Find weights that have no effect."""
-    view.require("weights")
+    declaring = _declaring(view)
+    if declaring.declared("weights") is None:
+        raise CannotTell("weights")
     rows = without_padding(view)
-    weights, names, places = read_weights(rows)
+    weights, names, places = read_weights(rows, declaring)
     if len(names) != int(view.declared("source_size") or len(names)):
         raise CannotTell("a weight for each record")
     if len(np.unique(weights)) < 2 or not len(places):  # noqa: PLR2004
@@ -112,10 +118,19 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
     draws = collect_draws(rows, weights, names, places)
     if drawn := np.flatnonzero((weights == 0) & (draws.counts > 0)).tolist():
         return [_zero_drawn(view, draws, drawn)]
-    kept = without(rows, draws, known)
+    kept = without(declaring, draws, known)
     if len(np.unique(kept.weights)) < 2:  # noqa: PLR2004
         return []
-    return _judge_rates(view, kept) if kept.repeats else _judge_permutation(view, kept)
+    if kept.repeats:
+        return _judge_rates(view, kept)
+    return _judge_permutation(view, kept, declaring.declared("replacement"))
+
+
+def _declaring(view: StreamView) -> StreamView:
+    """Give the run whose weights are to show: the baseline, where this one declares none."""
+    if view.declared("weights") is not None or view.baseline is None:
+        return view
+    return view.baseline
 
 
 def _show(draws: Draws) -> dict[str, JsonValue]:
@@ -135,26 +150,48 @@ def _zero_drawn(view: StreamView, draws: Draws, drawn: list[int]) -> Fault:
     )
 
 
-def _judge_permutation(view: StreamView, draws: Draws) -> list[Fault]:
+def _judge_permutation(
+    view: StreamView,
+    draws: Draws,
+    replacement: bool | None,  # noqa: FBT001 - a declared field, not a switch
+) -> list[Fault]:
     """Judge a run in which no record comes twice in an epoch."""
-    if view.declared("replacement") is not True:
+    if replacement is not True and view.ranks > 1:
         raise CannotTell("replacement: without it, weights move the order alone")
-    records = int((draws.weights > 0).sum())
-    whole = np.log(draws.weights[draws.weights > 0]).sum() + math.lgamma(records + 1)
-    log_chance = sum(
-        whole if length == records else chance_of_no_repeat(length, records)
-        for length in draws.lengths
-    )
+    log_odds = 0.0 if replacement else log_odds_of_orders(draws)
+    log_chances = [] if replacement is False else [_log_chance_of_no_repeat(draws)]
+    log_chances += [] if replacement else [log_odds]
+    log_chance = max(log_chances)
+    if is_impossible(-log_odds):
+        return []  # heavy records come early
     if not is_impossible(log_chance):
-        raise CannotTell("more rows")
+        raise CannotTell(
+            "more rows" if replacement else "more epochs, for weights may move the order alone"
+        )
+    whose = "these weights" if _declaring(view) is view else "the baseline's weights"
+    why = f"draws by {whose}, with replacement, would repeat records"
+    if not replacement:
+        why = f"draws by {whose} would repeat records, or bring heavy ones first"
     return [
         _fault(
             view,
-            f"No record comes twice in an epoch, in {draws.rows} rows: draws by these weights, "
-            "with replacement, would repeat records.",
+            f"No record comes twice in an epoch, in {draws.rows} rows: {why}.",
             _show(draws) | {"p_declared": math.exp(log_chance)},
         )
     ]
+
+
+def _log_chance_of_no_repeat(draws: Draws) -> float:
+    """Give the logarithm of the chance that draws with replacement never repeat in an epoch."""
+    records = int((draws.weights > 0).sum())
+    whole = np.log(draws.weights[draws.weights > 0]).sum() + math.lgamma(records + 1)
+    lengths = map(len, draws.sequences)
+    return float(
+        sum(
+            whole if length == records else chance_of_no_repeat(length, records)
+            for length in lengths
+        )
+    )
 
 
 def _judge_rates(view: StreamView, draws: Draws) -> list[Fault]:
@@ -184,10 +221,18 @@ def _judge_rates(view: StreamView, draws: Draws) -> list[Fault]:
 
 
 def _fault(view: StreamView, message: str, evidence: dict[str, JsonValue]) -> Fault:
+    cause = "The sampler does not read the weights that it was given."
+    samplers = view.otherwise.get("sampler")
+    if _declaring(view) is not view:
+        cause = "The weights of the baseline were dropped."
+        if isinstance(samplers, list) and all(isinstance(name, str) for name in samplers):
+            weighted, plain = samplers
+            cause = f"{plain} took the place of {weighted}, and reads no weights."
+            evidence["sampler"] = samplers
     return Fault(
         severity=Severity.FAIL,
         message=message,
-        cause="The sampler does not read the weights that it was given.",
+        cause=cause,
         evidence=evidence,
         confirm=show(view.path),
     )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
-from torch.utils.data import RandomSampler, WeightedRandomSampler
+from torch.utils.data import RandomSampler, Sampler, SequentialSampler, WeightedRandomSampler
 
-from detloader import check, record
+from detloader import audit, check, record
+from tests.support.results import lacking, loud_rules
 from tests.support.torch_datasets import (
     Augmented,
     GlobalDraws,
@@ -103,3 +105,69 @@ def test_a_weighted_sampler_that_was_replaced_by_a_plain_one_ignores_its_weights
 
     assert rules_of(tmp_path / "faulty") == ["ignored-weights"]
     assert rules_of(tmp_path / "mended") == []
+
+
+WEIGHTS = [9.0, *[1.0] * 9] * 6
+
+
+def forty_epochs(run: Path, sampler: Sampler[int], seed: int = 3, **options: Any) -> Path:
+    torch.manual_seed(seed)
+    with record(torch_loader(range(60), batch_size=6, sampler=sampler), run, **options) as recorded:
+        for epoch in range(40):
+            if hasattr(sampler, "set_epoch"):
+                sampler.set_epoch(epoch)
+            list(recorded)
+    return run
+
+
+SAMPLERS: dict[str, Sampler[int]] = {
+    "RandomSampler": RandomSampler(range(60)),
+    "SequentialSampler": SequentialSampler(range(60)),
+    "DistributedSampler": distributed_sampler(range(60), 1, 0),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_a_sampler_without_weights_in_the_place_of_one_with_them_is_named(
+    name: str, tmp_path: Path
+) -> None:
+    a = forty_epochs(tmp_path / "weighted", WeightedRandomSampler(WEIGHTS, 60))
+    declared = {"weights": WEIGHTS}
+    b = forty_epochs(tmp_path / "plain", SAMPLERS[name])
+    told = forty_epochs(tmp_path / "told", SAMPLERS[name], declared=declared)
+    result = audit(a, b)
+
+    assert loud_rules(result) == ["ignored-weights"]
+    (finding,) = (finding for finding in result.findings if finding.rule == "ignored-weights")
+    assert finding.cause == f"{name} took the place of WeightedRandomSampler, and reads no weights."
+    assert finding.evidence["sampler"] == ["WeightedRandomSampler", name]
+    assert "sampler" not in (result.reason or "")
+    # One order that comes again is evidence once: too little without a baseline.
+    assert rules_of(told) == ([] if name == "SequentialSampler" else ["ignored-weights"])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (WeightedRandomSampler(WEIGHTS, 60), WeightedRandomSampler(WEIGHTS, 60)),
+        (WeightedRandomSampler(WEIGHTS, 60), WeightedRandomSampler(WEIGHTS, 30)),
+        (WeightedRandomSampler(WEIGHTS, 60), WeightedRandomSampler(WEIGHTS, 60, replacement=False)),
+        (WeightedRandomSampler([2.0] * 60, 60), RandomSampler(range(60))),
+        (RandomSampler(range(60)), RandomSampler(range(60))),
+    ],
+)
+def test_samplers_that_read_their_weights_or_have_none_to_read_are_not_named(
+    one: Sampler[int], other: Sampler[int], tmp_path: Path
+) -> None:
+    runs = forty_epochs(tmp_path / "a", one), forty_epochs(tmp_path / "b", other, seed=4)
+    results = audit(*runs), audit(*reversed(runs)), *map(check, runs)
+
+    assert not any("ignored-weights" in loud_rules(result) for result in results)
+
+
+def test_draws_without_replacement_that_follow_their_weights_are_judged(tmp_path: Path) -> None:
+    sampler = WeightedRandomSampler(WEIGHTS, 60, replacement=False)
+    result = check(forty_epochs(tmp_path / "run", sampler))
+
+    assert loud_rules(result) == []
+    assert lacking(result, "ignored-weights") == []

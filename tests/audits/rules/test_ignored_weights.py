@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from detloader.audits import check
+from detloader.audits import audit, check
 from detloader.findings import Result
 from tests.support.results import evidence_of, findings_of, lacking, loud_rules
 from tests.support.runs import write_run
@@ -92,7 +92,80 @@ def test_without_replacement_weights_move_the_order_alone(tmp_path: Path) -> Non
         result = check(run)
 
         assert loud_rules(result) == []
-        assert lacking(result, RULE) == ["replacement: without it, weights move the order alone"]
+        assert lacking(result, RULE) == ["more epochs, for weights may move the order alone"]
+
+
+def drawn_once(weights: list[float], seed: int) -> list[int]:
+    """Draw each record once, by its weight among those that are left."""
+    rng = random.Random(seed)
+    lots = {place: rng.expovariate(weight) for place, weight in enumerate(weights)}
+    return sorted(lots, key=lots.__getitem__)
+
+
+@pytest.mark.parametrize("replacement", [{}, {"replacement": False}])
+@pytest.mark.parametrize("kept", [60, 40])
+def test_orders_of_many_epochs_show_whether_weights_moved_them(
+    replacement: dict[str, bool], kept: int, tmp_path: Path
+) -> None:
+    weights = [9.0, *[1.0] * 9] * 6
+    declared = {"shuffle": True, "weights": weights, "source_size": 60} | replacement
+    epochs = {
+        "sound": [drawn_once(weights, epoch)[:kept] for epoch in range(40)],
+        "plain": [random.Random(epoch).sample(range(60), 60)[:kept] for epoch in range(40)],
+    }
+    results = {
+        name: check(
+            write_run(
+                tmp_path / name,
+                {
+                    "epoch": [epoch for epoch in range(40) for _ in range(kept)],
+                    "record": [place for order in orders for place in order],
+                },
+                declared | ({} if kept == 60 else {"num_samples": kept}),
+            ),
+            select=[RULE],
+        )
+        for name, orders in epochs.items()
+    }
+
+    assert loud_rules(results["sound"]) == []
+    assert lacking(results["sound"], RULE) == []
+    assert loud_rules(results["plain"]) == [RULE]
+
+
+def test_of_several_ranks_an_order_does_not_tell(tmp_path: Path) -> None:
+    weights = [9.0, *[1.0] * 9] * 6
+    orders = [random.Random(epoch).sample(range(60), 60) for epoch in range(40)]
+    rows = {
+        "epoch": [epoch for epoch in range(40) for _ in range(60)],
+        "rank": [place % 2 for _ in range(40) for place in range(60)],
+        "record": [place for order in orders for place in order],
+    }
+    declared = {"shuffle": True, "weights": weights, "source_size": 60}
+    unknown = check(write_run(tmp_path / "unknown", rows, declared))
+    declared |= {"replacement": True}
+    told = check(write_run(tmp_path / "told", rows, declared))
+
+    assert lacking(unknown, RULE) == ["replacement: without it, weights move the order alone"]
+    assert loud_rules(told) == [RULE]
+
+
+def test_weights_that_the_other_run_dropped_are_the_cause(tmp_path: Path) -> None:
+    weights = [1, 2, 3, 4, 5]
+    rng = random.Random(0)
+    told = {"shuffle": True, "source_size": 5}
+    drawn = rng.choices(range(5), weights, k=1500)
+    a = write_run(
+        tmp_path / "a", {"record": drawn}, told | {"weights": weights, "replacement": True}
+    )
+    plain = write_run(tmp_path / "plain", {"record": rng.choices(range(5), k=1500)}, told)
+    drawn = rng.choices(range(5), weights, k=1500)
+    undeclared = write_run(tmp_path / "undeclared", {"record": drawn}, told)
+
+    (finding,) = findings_of(audit(a, plain), RULE)
+    assert (finding.run, finding.cause) == ("b", "The weights of the baseline were dropped.")
+    assert findings_of(audit(a, undeclared), RULE) == []
+    assert lacking(audit(plain, undeclared), RULE) == ["weights"]
 
 
 def test_too_few_draws_cannot_tell(tmp_path: Path) -> None:
