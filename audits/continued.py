@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.headers import goes_on
-from detloader.audits.measures.restarts import CERTAIN, is_joined, resume_position
+from detloader.audits.measures.restarts import (
+    CERTAIN,
+    first_place,
+    is_joined,
+    resume_position,
+)
 
 if TYPE_CHECKING:
     from detloader.audits.columns import Integers
@@ -20,7 +25,8 @@ def from_restart(a: StreamView, b: StreamView) -> tuple[StreamView, StreamView]:
     """Leave out what comes before the restart, of two runs of which one goes on there.
 
     It has to declare `resume`, and to begin with what the other run has from there on: of one that
-    went on elsewhere, or that has the rows from before as well, all is compared.
+    went on elsewhere, or that has the rows from before as well, all is compared. One that marks
+    its first row, and does not declare where it goes on, does so where the other has these rows.
     """
     if goes_on(b.stream) and not goes_on(a.stream):
         return _without_beginning(a, b) or a, b
@@ -38,6 +44,8 @@ def _without_beginning(whole: StreamView, resumed: StreamView) -> StreamView | N
     for rank, rows in others.items():
         one, other = whole.take(parts[rank]), resumed.take(rows)
         position = resume_position(one, other)
+        if position is None:
+            position = first_place(one, other)
         if position is None or not 0 < position < one.rows:
             return None
         begun = other.record.values[:CERTAIN]

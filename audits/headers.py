@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
+from detloader.audits.measures.marks import first_and_any_marked
 from detloader.findings import DifferenceLevel
 from detloader.manifest.schema import Resume, is_compared, is_stored
 
@@ -127,8 +128,8 @@ def _blocks(rank: Rank) -> dict[str, list[str]]:
 
 
 def goes_on(stream: Stream) -> bool:
-    """Tell whether a run declares where it was taken up again."""
-    return isinstance(stream.declared.resume, Resume)
+    """Tell whether a run is the part after a restart: it declares where, or marks its first row."""
+    return isinstance(stream.declared.resume, Resume) or first_and_any_marked(stream)[0]
 
 
 def tell_unfinished(path: str, stream: Stream) -> str | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.confirm import show
+from detloader.audits.headers import goes_on
 from detloader.audits.integers import distinct, lacking
 from detloader.audits.measures.deliverers import deliverers_of
 from detloader.audits.measures.explained import explain_missing
@@ -37,7 +38,7 @@ SOME = 0.25
 
 def check_replacement(view: StreamView, known: Known) -> list[Fault]:
     """Judge whether records repeat within an epoch as declared."""
-    if view.declared("resume") is not None or view.config("repeats") is not None:
+    if goes_on(view.stream) or view.config("repeats") is not None:
         raise CannotTell("a run whose records are not repeated on purpose")
     if view.declared("replacement") is True:
         fault = _check_that_records_repeat(view)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from detloader.audits.columns import Integers
     from detloader.audits.view import StreamView
 
-__all__ = ["CERTAIN", "is_joined", "restarts_of", "resume_position"]
+__all__ = ["CERTAIN", "first_place", "is_joined", "restarts_of", "resume_position"]
 
 CERTAIN = 4
 """Rows of a rank by which it is known where in an uninterrupted run it begins."""
@@ -96,10 +96,13 @@ def is_joined(whole: StreamView, resumed: StreamView, position: int) -> bool:
     if _is_like(whole, 0, resumed, min(CERTAIN, position)):
         return True
     # More than can come after it was no part, unless that began earlier than it should.
-    return resumed.rows > whole.rows - position and not any(
-        _is_like(whole, place, resumed, CERTAIN)
-        for place in np.flatnonzero(whole.record.values == resumed.record.values[0])[:TRIED]
-    )
+    return resumed.rows > whole.rows - position and first_place(whole, resumed) is None
+
+
+def first_place(whole: StreamView, resumed: StreamView) -> int | None:
+    """Give the row of a run that the first rows of another are; None where they are none of it."""
+    places = np.flatnonzero(whole.record.values == resumed.record.values[0])[:TRIED].tolist()
+    return next((place for place in places if _is_like(whole, place, resumed, CERTAIN)), None)
 
 
 def _is_like(whole: StreamView, place: int, resumed: StreamView, rows: int) -> bool:

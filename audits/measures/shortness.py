@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.confirm import show
+from detloader.audits.headers import goes_on
 from detloader.audits.integers import are_distinct, contains, distinct, lacking
 from detloader.audits.measures.aspects import LOST_TAIL
 from detloader.audits.measures.beginnings import is_cut_before_end, lacks_before_end
@@ -182,7 +183,7 @@ def _unexplained(
     Raises:
         CannotTell: it is not known whether they may, or how many records an epoch has.
     """
-    if view.declared("resume") is not None:
+    if goes_on(view.stream):
         raise CannotTell("a run that was not resumed")
     if not view.complete:
         raise CannotTell("a complete run")

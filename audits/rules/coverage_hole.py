@@ -71,6 +71,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.confirm import show
+from detloader.audits.headers import goes_on
 from detloader.audits.integers import distinct, lacking
 from detloader.audits.measures.beginnings import late_beginnings
 from detloader.audits.measures.conditions import EQUAL_ARGUMENTS, is_resumed
@@ -198,7 +199,7 @@ def _find_dropped(view: StreamView, known: Known) -> list[Fault]:
     hole = find_hole(view, known)
     if hole is None or view.filters:
         return []
-    if view.declared("resume") is not None:
+    if goes_on(view.stream):
         raise CannotTell("a run that was not resumed")
     if not view.complete or not view.rows:
         raise CannotTell("a complete run")
@@ -248,7 +249,7 @@ def _cause(view: StreamView, hole: Hole) -> str:
 
 
 def _find_empty_epochs(view: StreamView, known: Known) -> list[Fault]:  # noqa: ARG001 - explains none
-    if not view.has("epoch") or not view.rows or view.declared("resume") is not None:
+    if not view.has("epoch") or not view.rows or goes_on(view.stream):
         return []
     present = distinct(view.epoch)
     if int(present[-1] - present[0]) + 1 == len(present):

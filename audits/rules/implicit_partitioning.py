@@ -63,6 +63,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.confirm import replay_again
+from detloader.audits.headers import goes_on
 from detloader.audits.measures.partition_forms import explain_passes
 from detloader.audits.measures.partitions import collect_passes
 from detloader.audits.measures.source import (
@@ -101,7 +102,7 @@ SHOWN = 1000
 
 def check_run(view: StreamView, known: Known) -> list[Fault]:
     """Find contiguous parts that were merged, with the remainder dropped."""
-    if view.declared("resume") is not None:
+    if goes_on(view.stream):
         return []
     rows = without_padding(view)
     missing: list[str] = []

@@ -66,6 +66,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from detloader.audits.headers import goes_on
 from detloader.audits.integers import are_distinct, distinct, lacking
 from detloader.audits.measures.dealing import find_breaches
 from detloader.audits.measures.explained import explain_missing, explain_places
@@ -101,7 +102,7 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
         return []
     if view.ranks == 1 and not view.has("worker"):
         raise CannotTell("rank or worker")
-    if view.declared("resume") is not None:
+    if goes_on(view.stream):
         raise CannotTell("a run that was not resumed")
     rows = without_filling(view)
     records = int(view.declared("source_size") or len(distinct(rows.record.values)))

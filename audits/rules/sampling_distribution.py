@@ -68,6 +68,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.confirm import replay_again, show
+from detloader.audits.headers import goes_on
 from detloader.audits.integers import lacking
 from detloader.audits.measures.explained import explain_missing
 from detloader.audits.measures.filling import without_filling
@@ -224,7 +225,7 @@ def _fault_of_weights(view: StreamView, draws: Draws, p_declared: float) -> Faul
 def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     """Find records whose share of a repeating stream is not the baseline's."""
     a, b = comparison.a, comparison.b
-    if b.declared("weights") is not None or b.declared("resume") is not None:
+    if b.declared("weights") is not None or goes_on(b.stream):
         return []
     if min(repetition(a), repetition(b)) < OFTEN:
         raise CannotTell("records that come five times an epoch in both runs")

@@ -63,6 +63,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.confirm import replay_again, show
+from detloader.audits.headers import goes_on
 from detloader.audits.integers import distinct
 from detloader.audits.measures.census import take_census
 from detloader.audits.measures.deliverers import deliverers_of
@@ -139,7 +140,7 @@ def _is_no_pass(view: StreamView) -> bool:
 
 
 def _require_whole(view: StreamView) -> None:
-    if view.declared("resume") is not None:
+    if goes_on(view.stream):
         raise CannotTell("a run that was not resumed")
     if not view.complete:
         raise CannotTell("the whole run")

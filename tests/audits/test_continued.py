@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from detloader import audit, record, to_grain
+from detloader import audit, check, record, to_grain
 from detloader.findings import Counts, FirstDifference, Result, Verdict
 from tests.support.results import loud_rules
 from tests.support.runs import write_run
@@ -122,6 +122,40 @@ def test_a_restart_that_missed_its_place_is_a_fault_as_before(off: int, tmp_path
 
     assert result.verdict is Verdict.CHANGED
     assert loud_rules(result) == ["resume-drift"]
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("all_rows", [True, False])
+@pytest.mark.parametrize("position", [8, 24, 28])
+def test_a_first_row_that_is_marked_tells_that_a_run_goes_on(
+    position: int, all_rows: bool, ranks: int, tmp_path: Path
+) -> None:
+    rows = whole(24 * ranks, ranks=ranks, epochs=4)
+    rest = after(rows, position)
+    first = rest["epoch"][0]
+    rest["resumed"] = [all_rows or epoch == first for epoch in rest["epoch"]]
+    declared = {"shuffle": True, "seed": 1, "batch_size": 4, "source_size": 24 * ranks}
+    a = write_run(tmp_path / "a", rows | {"resumed": [False] * len(rows["epoch"])}, declared)
+    b = write_run(tmp_path / "b", rest, declared)
+    result = audit(a, b)
+
+    assert result.verdict is Verdict.IDENTICAL
+    assert result.findings == []
+    assert f"goes on after the first {position * ranks} rows" in str(result.reason)
+    assert loud_rules(check(b)) == []
+
+
+def test_a_marked_part_that_goes_on_nowhere_lacks_no_records(tmp_path: Path) -> None:
+    rows = whole(24)
+    rest = {name: values[::-1] for name, values in after(rows, 28).items()}
+    rest |= {"resumed": [True] * len(rest["record"]), "batch": sorted(rest["batch"])}
+    declared = {"shuffle": True, "seed": 1, "batch_size": 4, "source_size": 24}
+    result = audit(
+        write_run(tmp_path / "a", rows, declared), write_run(tmp_path / "b", rest, declared)
+    )
+
+    assert result.verdict is Verdict.CHANGED
+    assert loud_rules(result) == []
 
 
 @settings(deadline=None, max_examples=40)

@@ -13,8 +13,9 @@ from torchdata.stateful_dataloader import (
     StatefulDataLoader,
 )
 
-from detloader import record
+from detloader import audit, record
 from detloader.errors import UsageError
+from detloader.findings import Verdict
 from tests.support.loaders import rows_of
 from tests.support.torch_datasets import Counting, GlobalDraws, Own, Resumable
 from tests.support.trees import assert_equal
@@ -102,3 +103,35 @@ def test_a_loader_that_took_up_a_checkpoint_is_recorded_from_there_on(tmp_path: 
         list(twin)
 
     assert rows_of(tmp_path / "run", "batch")[0] == 1
+
+
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_a_part_that_resumes_correctly_is_the_rest_of_the_whole_run(
+    epochs: int, tmp_path: Path
+) -> None:
+    numbers: Any = range(50)
+
+    def loader() -> Any:
+        generator = torch.Generator().manual_seed(5)
+        return StatefulDataLoader(
+            numbers, batch_size=4, shuffle=True, generator=generator, num_workers=2
+        )
+
+    with record(loader(), tmp_path / "whole") as twin:
+        for _ in range(epochs):
+            list(twin)
+    with record(loader(), tmp_path / "part") as twin:
+        steps = iter(twin)
+        for _ in range(5):
+            next(steps)
+        state = twin.state_dict()
+    rest = loader()
+    rest.load_state_dict(state)
+    with record(rest, tmp_path / "rest", parent=tmp_path / "part") as twin:
+        for _ in range(epochs):
+            list(twin)
+    result = audit(tmp_path / "whole", tmp_path / "rest")
+
+    assert result.verdict is Verdict.IDENTICAL
+    assert result.findings == []
+    assert "goes on after the first 20 rows" in str(result.reason)
