@@ -176,11 +176,11 @@ def _fault(
         "epochs": [*clones.epochs],
         "log10_chance": round(weakest.log_chance / math.log(10), 1),
     }
-    many = len({number for pair in pairs for number in pair})
+    who = _who(deliverers, pairs, between)
     what = "draws" if name == "draws" else f"draws of {name.removeprefix('draws_')}"
     return Fault(
         severity=Severity.FAIL,
-        message=f"{many} {between} have the same {what}, place by place: {weakest.matched} of "
+        message=f"{who} have the same {what}, place by place: {weakest.matched} of "
         f"{weakest.compared} agree, and {len(drawn)} rows have {distinct} different draws.",
         cause=f"The {between} hold copies of one random generator, or seed theirs alike.",
         evidence=evidence,
@@ -188,6 +188,15 @@ def _fault(
         if between == "ranks"
         else replay_again(view.path, view.stream, workers=1),
     )
+
+
+def _who(deliverers: Deliverers, pairs: list[tuple[int, int]], between: str) -> str:
+    """Count who has copies: workers of several ranks are more than these."""
+    numbers = {number for pair in pairs for number in pair}
+    ranks = {deliverers.ranks[number] for number in numbers}
+    if between == "workers" or len(numbers) == len(ranks):
+        return f"{len(numbers)} {between}"
+    return f"{len(numbers)} workers of {len(ranks)} ranks"
 
 
 def _between(deliverers: Deliverers, pairs: list[tuple[int, int]]) -> str:

@@ -80,6 +80,7 @@ def test_workers_of_two_ranks_that_are_all_copies(tmp_path: Path) -> None:
     rows["worker"] = [f"w{stream % 2}" for stream in rows["worker"]]
     (finding,) = findings_of(judge(tmp_path, rows), RULE)
 
+    assert finding.message.startswith("4 workers of 2 ranks have the same draws")
     assert evidence_of(finding)["between"] == "workers and ranks"
     assert evidence_of(finding)["pairs_count"] == 6
 
@@ -90,6 +91,7 @@ def test_ranks_whose_workers_are_sound_in_themselves(tmp_path: Path) -> None:
     rows["worker"] = [stream % 2 for stream in rows["worker"]]
     (finding,) = findings_of(judge(tmp_path, rows), RULE)
 
+    assert finding.message.startswith("4 workers of 2 ranks have the same draws")
     assert evidence_of(finding)["between"] == "ranks"
     assert evidence_of(finding)["pairs_count"] == 2
 
