@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
 
 __all__ = [
+    "DROPS_UNEVEN",
     "SAMPLES",
     "ends_in_a_part",
     "full_epochs",
@@ -26,6 +27,9 @@ __all__ = [
     "observed_batch_size",
     "require_all_ranks",
 ]
+
+DROPS_UNEVEN = "drop_uneven_ranks"
+"""Entry of a configuration: whether what the deal to ranks leaves over is dropped on purpose."""
 
 SAMPLES = "num_samples, for each epoch leaves out others"
 """What a rule lacks where epochs may be meant to be samples of the source."""
@@ -56,7 +60,7 @@ def loss_by_batches(view: StreamView) -> int | None:
     undeclared may have been done; None where the size of a batch is unknown.
     """
     if view.declared("drop_remainder") is False or _has_partial_batch(view):
-        return 0
+        return view.ranks - 1 if view.config(DROPS_UNEVEN) is True else 0
     size = observed_batch_size(view)
     if size is None:
         return None

@@ -13,7 +13,7 @@ from detloader.audits.batches import batch_spans
 from detloader.audits.integers import ascends, contains, distinct
 from detloader.audits.measures.beginnings import lacks_before_end, late_beginnings
 from detloader.audits.measures.deliverers import deliverers_of, ranks_as_deliverers
-from detloader.audits.measures.losses import is_beginning_of_baseline
+from detloader.audits.measures.losses import DROPS_UNEVEN, is_beginning_of_baseline
 from detloader.audits.measures.orders import have_one_order
 from detloader.audits.measures.statistics import PLAUSIBLE, is_impossible, log_choose
 from detloader.audits.measures.tails import Shape, Tail, fixed_positions, lengths_of_padding, tails
@@ -61,6 +61,7 @@ def shape_of(view: StreamView, size: int) -> Shape:
         ranks=view.ranks,
         workers=workers or 0,
         drop_remainder=view.declared("drop_remainder"),
+        drops_uneven=view.config(DROPS_UNEVEN) is True,
     )
 
 

@@ -29,6 +29,7 @@ class Shape:
         ranks: ranks that share the source, at least 1.
         workers: worker processes of a rank; 0 or 1 do not divide anything.
         drop_remainder: as declared; None where it is unknown.
+        drops_uneven: whether what is left over of the deal to ranks is declared to be dropped.
     """
 
     size: int
@@ -36,12 +37,13 @@ class Shape:
     ranks: int
     workers: int
     drop_remainder: bool | None
+    drops_uneven: bool = False
 
     @property
     def loss_of_one_batcher(self) -> int:
         """Records that one batcher (or one deal to the ranks) would lose."""
         if self.drop_remainder is False:
-            return 0
+            return self.size % self.ranks if self.drops_uneven else 0
         return self.size % ((self.batch_size or 1) * self.ranks)
 
 
@@ -65,14 +67,12 @@ class Tail:
 def tails(shape: Shape) -> Iterator[Tail]:
     """Give the ways to lose records at the end of an epoch, the plainest first."""
     batch, ranks = shape.batch_size, shape.ranks
+    if ranks > 1 and shape.drops_uneven:
+        yield _of_ranks(shape)
     if batch:
         yield from _of_batches(shape, batch)
     if ranks > 1:
-        yield Tail(
-            "ranks",
-            shape.size % ranks,
-            f"The source is dealt out evenly to {ranks} ranks, and what is left over is dropped.",
-        )
+        yield _of_ranks(shape)
     if batch and shape.workers > 1:
         yield _of_workers(shape, batch)
     if shape.workers > 1 and (batch or shape.drop_remainder is False):
@@ -88,6 +88,14 @@ def tails(shape: Shape) -> Iterator[Tail]:
             min(batch, shape.size),
             "A stage that looks ahead keeps the last batch, and loses it when the source ends.",
         )
+
+
+def _of_ranks(shape: Shape) -> Tail:
+    return Tail(
+        "ranks",
+        shape.size % shape.ranks,
+        f"The source is dealt out evenly to {shape.ranks} ranks, and what is left over is dropped.",
+    )
 
 
 def _of_batches(shape: Shape, batch: int) -> Iterator[Tail]:

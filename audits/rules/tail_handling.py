@@ -39,7 +39,8 @@ Keep the last batch in evaluation (`drop_remainder=False`), and mark rows that a
 
 Severity: fail in evaluation; in training where more is lost than by one batcher, more
 than declared, or the same records in every epoch though a shuffle is declared; else a
-note.
+note. That ranks are to be evened out by dropping records is declared as
+`config.drop_uneven_ranks` true; of a `DistributedSampler(drop_last=True)` it is recorded.
 
 ## Limits
 

@@ -41,6 +41,8 @@ def declared_of(loader: DataLoader[Any]) -> dict[str, Any]:
     sampler = deciding_sampler(loader)
     order = _order_of(loader)
     declared["config"] |= {"sampler": type(sampler).__name__}
+    if hasattr(sampler, "num_replicas") and getattr(sampler, "drop_last", None) is True:
+        declared["config"] |= {"drop_uneven_ranks": True}
     if is_choosing(loader, sampler, order.get("source_size")):
         declared["config"] |= {"filter": type(sampler).__name__}
     return declared | _batches_of(loader) | order

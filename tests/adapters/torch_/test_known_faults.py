@@ -88,6 +88,23 @@ def test_a_distributed_sampler_that_is_never_told_the_epoch_repeats_its_order(
     assert rules_of(tmp_path / "mended") == []
 
 
+@pytest.mark.parametrize("drop_last", [True, False])
+def test_records_that_a_distributed_sampler_was_told_to_drop_are_a_note(
+    drop_last: bool, tmp_path: Path
+) -> None:
+    for rank in range(2):
+        sampler = distributed_sampler(range(101), 2, rank, drop_last=True)
+        loader = torch_loader(range(101), batch_size=5, sampler=sampler, drop_last=drop_last)
+        with record(loader, tmp_path / "run") as recorded:
+            for epoch in range(4):
+                sampler.set_epoch(epoch)
+                list(recorded)
+    result = check(tmp_path / "run")
+
+    assert loud_rules(result) == []
+    assert [finding.rule for finding in result.findings] == ["tail-handling"]
+
+
 def test_a_weighted_sampler_that_was_replaced_by_a_plain_one_ignores_its_weights(
     tmp_path: Path,
 ) -> None:

@@ -537,3 +537,27 @@ def test_workers_with_even_shares_may_have_dropped_a_batch(
         next(iter(told), ""), []
     )
     assert lacking(result, RULE) == ([] if told else ["batch_size"])
+
+
+@pytest.mark.parametrize("lost", [1, 3])
+@pytest.mark.parametrize("declared", [True, False])
+def test_ranks_evened_out_by_dropping_are_a_fault_unless_that_is_declared(
+    declared: bool, lost: int, tmp_path: Path
+) -> None:
+    rows: dict[str, list[Any]] = {name: [] for name in ("epoch", "batch", "rank", "record")}
+    for epoch in range(4):
+        for place, record in enumerate(order_of(101, epoch, shuffle=True)[: 101 - lost]):
+            rows["epoch"].append(epoch)
+            rows["batch"].append(place // 14)
+            rows["rank"].append(place % 2)
+            rows["record"].append(record)
+    header = {"shuffle": True, "source_size": 101, "batch_size": 7, "drop_remainder": False}
+    config = {"config": {"drop_uneven_ranks": True}} if declared else {}
+    result = check(write_run(tmp_path / "run", rows, header | config))
+
+    if declared and lost == 1:
+        (finding,) = result.findings
+        assert (finding.rule, finding.severity) == (RULE, Severity.NOTE)
+        assert evidence_of(finding)["explanation"] == "ranks"
+    else:
+        assert loud_rules(result) != []
