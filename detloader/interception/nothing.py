@@ -17,11 +17,11 @@ def tell_nothing(run: str, recorded: str) -> str | None:
         run: its folder.
         recorded: what was recorded, such as "the program".
     """
-    if not any(True for _ in find_ranks(run)):
-        return f"{run} has no rows: {recorded} iterated no loader that could be recorded"
     try:
+        if not any(True for _ in find_ranks(run)):
+            return f"{run} has no rows: {recorded} iterated no loader that could be recorded"
         streams = open_run(run).streams.values()
-    except DetloaderError:
+    except (DetloaderError, OSError):  # another process, such as a rank, still writes
         return None
     reasons = [tell_no_rows(run, stream) for stream in streams]
     return None if None in reasons else reasons[0]

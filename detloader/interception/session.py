@@ -102,8 +102,14 @@ class Session:
     def _begin(
         self, loader: Any, owner: object | None, name: str, options: Mapping[str, Any]
     ) -> Any:
+        """Begin the first stream whose name is free.
+
+        Raises:
+            RunExistsError: none is, or the folder belongs to another run.
+        """
         from detloader.adapters import told_rank
         from detloader.errors import RunExistsError
+        from detloader.manifest.run_id import choose_run_id
         from detloader.recorder import recorder_of
         from detloader.recording import record
 
@@ -116,13 +122,15 @@ class Session:
             try:
                 twin = record(loader, self._run, stream=stream, **told)
             except RunExistsError:
+                choose_run_id(os.fspath(self._run))  # which refuses the folder of another run
                 continue  # another process has one of that name
             if (recorder := recorder_of(twin)) is not None:
                 # Or the loader would live as long as the program.
                 recorder.wrapped = None
                 self.at_end(finalize(twin if owner is None else owner, recorder.close))
             return twin
-        return None
+        message = f"{self._run} has {_MOST:,} streams {name!r} already: choose another folder"
+        raise RunExistsError(message)
 
 
 class _Thread(threading.local):

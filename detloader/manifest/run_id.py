@@ -13,9 +13,19 @@ from detloader.manifest.canonical import MOST_BYTES
 from detloader.manifest.folders import find_ranks
 from detloader.manifest.layout import HEADER
 
-__all__ = ["choose_run_id", "rank_from_environment", "ranks_from_environment", "ranks_told"]
+__all__ = [
+    "PROGRAM",
+    "choose_run_id",
+    "rank_from_environment",
+    "ranks_from_environment",
+    "ranks_told",
+]
 
-_RUN_IDS = ("DETLOADER_RUN_ID", "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
+PROGRAM = "DETLOADER_PROGRAM_RUN_ID"
+"""ID that a recorded program's processes share where neither user nor launcher gave one."""
+
+_GIVEN = "DETLOADER_RUN_ID"
+_OTHERS = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", PROGRAM)
 # A process's rank, and how many there are, as launchers set them.
 _RANKS = {
     "RANK": "WORLD_SIZE",
@@ -33,19 +43,29 @@ class _RunId(msgspec.Struct):
 def choose_run_id(run: str, given: str | None = None) -> str:
     """Return the ID that the ranks and streams of a run share.
 
-    It is the one given, else `DETLOADER_RUN_ID`, else the launcher's job, else that of a
-    rank that was there first, else a new one. The new one comes from the operating
-    system's entropy, so that no generator of the program moves.
+    It is the one given, else `DETLOADER_RUN_ID`, else the launcher's job, else the recorded
+    program's, else that of a rank that was there first, else a new one. The new one comes from
+    the operating system's entropy, so that no generator of the program moves. Where a launcher
+    runs within a job or a program, the ID of either is this process's own.
 
     Raises:
         RunExistsError: a rank that was there first belongs to another run.
     """
     there = _id_of_first_rank(run)
-    mine = given or next((value for name in _RUN_IDS if (value := os.environ.get(name))), None)
-    if there is not None and mine is not None and there != mine:
-        message = f"{run} holds run {there}, this is run {mine}: choose another folder"
+    mine = _own_ids(given)
+    if there is None:
+        return mine[0] if mine else uuid.uuid4().hex
+    if mine and there not in mine:
+        message = f"{run} holds run {there}, this is run {mine[0]}: choose another folder"
         raise RunExistsError(message)
-    return mine or there or uuid.uuid4().hex
+    return there
+
+
+def _own_ids(given: str | None) -> list[str]:
+    """Return the IDs that a rank of this process's run may have, the one that it takes first."""
+    if one := given or os.environ.get(_GIVEN):
+        return [one]
+    return [value for name in _OTHERS if (value := os.environ.get(name))]
 
 
 def _id_of_first_rank(run: str) -> str | None:

@@ -16,7 +16,8 @@ from typing import NoReturn
 from detloader.errors import RunExistsError, UsageError
 from detloader.interception.lineage import CHILD
 from detloader.manifest.folders import find_ranks
-from detloader.manifest.layout import is_remote, whole_address
+from detloader.manifest.layout import is_remote, rank_name, whole_address
+from detloader.manifest.run_id import PROGRAM, rank_from_environment, ranks_told
 
 __all__ = ["OPTIONS", "PROCESS", "RUN", "STARTUP", "launch"]
 
@@ -65,8 +66,12 @@ def _is_isolated(command: str, arguments: Sequence[str]) -> bool:
 
 
 def _is_taken(run: str) -> bool:
+    there = {folder.name for folder in find_ranks(run)}
+    if there and _is_rank():
+        # Others of the launcher may have begun; whose run it is, their ID will tell.
+        return rank_name(rank_from_environment()) in there
     if is_remote(run):
-        return any(True for _ in find_ranks(run))
+        return bool(there)
     target = Path(run)
     return target.exists() and (not target.is_dir() or any(target.iterdir()))
 
@@ -80,6 +85,13 @@ def _environment(run: str, options: Mapping[str, object]) -> dict[str, str]:
     # The process keeps its number when it becomes the program.
     environment[PROCESS] = str(os.getpid())
     environment[CHILD] = ""
-    # Ranks and child processes belong together, whichever of them comes first.
-    environment.setdefault("DETLOADER_RUN_ID", uuid.uuid4().hex)
+    # Child processes belong together, whichever of them comes first; ranks of a launcher
+    # outside would each have an ID of their own.
+    if not _is_rank():
+        environment.setdefault(PROGRAM, uuid.uuid4().hex)
     return environment
+
+
+def _is_rank() -> bool:
+    """Tell whether a launcher started this process as one rank of several."""
+    return any(ranks_told(os.environ))

@@ -173,6 +173,20 @@ def test_epochs_of_an_iterator_are_those_of_every_loader(tmp_path: Path) -> None
     assert [{*stream.table(["epoch"])["epoch"].to_pylist()} for stream in streams] == [{1}, {1}]
 
 
+def test_a_block_in_the_folder_of_another_job_says_so_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for job in ("77", "78"):
+        monkeypatch.setenv("SLURM_JOB_ID", job)
+        with record_all(tmp_path / "run"):
+            fit(name(loader(), "train"))
+
+    assert [entry.message for entry in caplog.records] == [
+        f"not recorded: {tmp_path / 'run'} holds run 77, this is run 78: choose another folder"
+    ]
+    assert set(open_run(tmp_path / "run").streams) == {"train"}
+
+
 def test_a_block_that_records_nothing_says_so_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
