@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from detloader.errors import UsageError
+from detloader.manifest.layout import check_stream
 
-__all__ = ["check_stream", "declared_with_name", "name", "name_of"]
+__all__ = ["declared_with_name", "name", "name_of"]
 
 Loader = TypeVar("Loader")
-
-# A stream's name is a folder's: no separators, no dot at either end, nothing that a shell
-# would expand, and none of the names that Windows keeps for devices. The colon is for names
-# of the form `train.py:41`; on Windows, where runs are read but not recorded, copies of such
-# a run need another name.
-_STREAM = re.compile(
-    r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))(?!.*\.$)[a-z0-9_][a-z0-9_.:=@+-]{0,99}",
-    re.ASCII | re.IGNORECASE,
-)
 
 _names: WeakKeyDictionary[object, str] = WeakKeyDictionary()
 _declared: WeakKeyDictionary[object, Mapping[str, object]] = WeakKeyDictionary()
@@ -48,14 +39,19 @@ def name(loader: Loader, stream: str, *, declared: Mapping[str, object] | None =
         The loader itself.
 
     Raises:
-        UsageError: no stream can have that name, `declared` is no mapping, or the loader is of
-            a kind that has no place for one, such as a list.
+        UsageError: no stream can have that name, `declared` is no mapping or has a field that
+            is unknown or of the wrong type, or the loader is of a kind that has no place for a
+            name, such as a list.
     """
     if not isinstance(stream, str):
         raise UsageError(f"{stream!r} names no stream; give text")
     check_stream(stream)
     if not isinstance(declared, Mapping | None):
         raise UsageError(f"declared is a mapping of fields, not {declared!r}")
+    if declared:
+        from detloader.adapters.declaring import settled
+
+        settled({}, declared)  # or it would be found when the loader is iterated, far from here
     try:
         _names[loader] = stream
         _declared[loader] = declared or {}
@@ -80,17 +76,3 @@ def declared_with_name(loader: object) -> Mapping[str, object]:
         return _declared.get(loader, {})
     except TypeError:  # of a kind that has no hash
         return {}
-
-
-def check_stream(stream: str) -> None:
-    """Refuse a name that no stream can have.
-
-    Raises:
-        UsageError: it cannot be a folder's.
-    """
-    if not _STREAM.fullmatch(stream):
-        message = (
-            f"stream {stream!r} cannot name a folder: "
-            "use up to 100 letters, digits and any of _ . : = @ + -"
-        )
-        raise UsageError(message)

@@ -5,7 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["overlaid"]
+import msgspec
+
+from detloader.adapters.weights import with_weights
+from detloader.errors import UsageError
+from detloader.manifest.schema import Declared
+
+__all__ = ["overlaid", "settled"]
+
+
+def settled(observed: Mapping[str, Any], said: Mapping[str, Any]) -> Declared:
+    """Return what is declared, as a header holds it.
+
+    Raises:
+        UsageError: a declared field is unknown or of the wrong type.
+    """
+    try:
+        return msgspec.convert(with_weights(overlaid(observed, said)), Declared)
+    except msgspec.ValidationError as error:
+        message = f"declared: {error}; known fields are {', '.join(Declared.__struct_fields__)}"
+        raise UsageError(message) from error
 
 
 def overlaid(observed: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,18 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import msgspec
-
-from detloader.adapters.declaring import overlaid
+from detloader.adapters.declaring import settled
 from detloader.adapters.telling import TellingDigester
-from detloader.adapters.weights import with_weights
 from detloader.errors import UsageError
 from detloader.findings import RecordId
 from detloader.manifest.environment import capture_environment
 from detloader.manifest.keyed import IdHash
 from detloader.manifest.relative import IdRoot
 from detloader.manifest.rounding import Digester, Rounding
-from detloader.manifest.schema import Declared, Level, Recipe, Sampling
+from detloader.manifest.schema import Level, Recipe, Sampling
 from detloader.manifest.writer import RankWriter
 
 __all__ = ["IdSource", "Request"]
@@ -76,18 +73,13 @@ class Request:
             RunExistsError: the rank is recorded already.
             UsageError: a declared field is unknown or of the wrong type.
         """
-        try:
-            declared = msgspec.convert(with_weights(overlaid(observed, self.declared)), Declared)
-        except msgspec.ValidationError as error:
-            message = f"declared: {error}; known fields are {', '.join(Declared.__struct_fields__)}"
-            raise UsageError(message) from error
         return RankWriter(
             self.run,
             stream=self.stream,
             rank=self.rank,
             ranks=self.ranks,
             level=self.level,
-            declared=declared,
+            declared=settled(observed, self.declared),
             environment=capture_environment(),
             recipe=self.recipe,
             id_root=self.id_root,

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 from detloader.errors import UsageError
-from detloader.naming import check_stream
 
 __all__ = [
     "HEADER",
@@ -18,6 +17,7 @@ __all__ = [
     "PART_PATH",
     "RANK",
     "SIGNATURE",
+    "check_stream",
     "is_remote",
     "part_path",
     "rank_name",
@@ -35,6 +35,15 @@ RANK = "rank-"
 SIGNATURE = "signature.json"
 PART_PATH = re.compile(r"order/part-[0-9]{6,}\.parquet")
 
+# A stream's name is a folder's: no separators, no dot at either end, nothing that a shell
+# would expand, and none of the names that Windows keeps for devices. The colon is for names
+# of the form `train.py:41`; on Windows, where runs are read but not recorded, copies of such
+# a run need another name.
+_STREAM = re.compile(
+    r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))(?!.*\.$)[a-z0-9_][a-z0-9_.:=@+-]{0,99}",
+    re.ASCII | re.IGNORECASE,
+)
+
 
 def is_remote(run: str | os.PathLike[str]) -> bool:
     """Tell whether a run's address is one of a store, such as `s3://bucket/runs/a`."""
@@ -44,6 +53,20 @@ def is_remote(run: str | os.PathLike[str]) -> bool:
 def whole_address(run: str | os.PathLike[str]) -> str:
     """Return a run's address, whatever the working folder will be."""
     return os.fspath(run) if is_remote(run) else str(Path(run).absolute())
+
+
+def check_stream(stream: str) -> None:
+    """Refuse a name that no stream can have.
+
+    Raises:
+        UsageError: it cannot be a folder's.
+    """
+    if not _STREAM.fullmatch(stream):
+        message = (
+            f"stream {stream!r} cannot name a folder: "
+            "use up to 100 letters, digits and any of _ . : = @ + -"
+        )
+        raise UsageError(message)
 
 
 def rank_place(stream: str, rank: int) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 from detloader import check, name, open_run, record_all, to_grain
 from detloader.errors import UsageError
 from detloader.manifest.verify import verify_run
+from detloader.naming import name_of
 
 
 def loader(**options: Any) -> DataLoader[Any]:
@@ -66,6 +67,23 @@ def test_ranks_that_are_meant_to_read_all_of_a_loader_are_declared_with_its_name
     found = check(tmp_path / "run")
 
     assert [finding.rule for finding in found.findings] == ([] if meant else ["partition-broken"])
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ({"bogus": 1}, "unknown field `bogus`; known fields are loader"),
+        ({"shuffle": "yes"}, "Expected `bool`, got `str` - at `\\$.shuffle`"),
+    ],
+)
+def test_what_no_run_can_declare_is_refused_where_it_is_said(
+    declared: dict[str, Any], message: str
+) -> None:
+    batches = loader(batch_size=4)
+    with pytest.raises(UsageError, match=message):
+        name(batches, "train", declared=declared)
+
+    assert name_of(batches) is None
 
 
 def test_a_loader_that_fails_to_tell_of_itself_is_iterated_all_the_same(
