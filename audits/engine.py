@@ -11,7 +11,7 @@ import msgspec
 from detloader.audits.arguments import with_arguments
 from detloader.audits.decisions import repeat_on_top
 from detloader.audits.equivalence import Equivalence, as_equivalence, judge, same_ranks
-from detloader.audits.headers import compared_columns, tell_no_rows
+from detloader.audits.headers import compared_columns, is_open, tell_no_rows
 from detloader.audits.rule import page_of, rule_names
 from detloader.audits.sampled import with_thinned
 from detloader.audits.stand_ins import without_unlike
@@ -167,17 +167,20 @@ def selection_of(
 
 def _audit_pair(a: Run, b: Run, selection: Selection, *, verified: bool) -> Result:
     if not a.rows and not b.rows:
-        reason = _tell_lost(a, b) or "neither run has a row: let the loaders deliver one"
+        reason = _tell_cut_off(a, b) or "neither run has a row: let the loaders deliver one"
         return _put_together("audit", [a, b], [], reason=reason, verified=verified)
     names = dict.fromkeys([*a.streams, *b.streams])
     streams = [_audit_stream(name, a, b, selection) for name in names]
     return _put_together("audit", [a, b], streams, verified=verified)
 
 
-def _tell_lost(*runs: Run) -> str | None:
-    """Say which run lost all its rows; None where none lost any."""
-    lost = [(run, stream) for run in runs for stream in run.streams.values() if stream.lost]
-    return tell_no_rows(lost[0][0].path, lost[0][1]) if lost else None
+def _tell_cut_off(*runs: Run) -> str | None:
+    """Say which run lost all its rows, or was cut off before the first; None where neither was."""
+    for run in runs:
+        for stream in run.streams.values():
+            if stream.lost or is_open(stream):
+                return tell_no_rows(run.path, stream)
+    return None
 
 
 def _renamed(runs: Sequence[Run], id_map: Names) -> list[Run]:

@@ -20,6 +20,7 @@ __all__ = [
     "difference_levels",
     "goes_on",
     "hidden_differences",
+    "is_open",
     "not_compared",
     "several",
     "tell_hidden",
@@ -132,13 +133,18 @@ def goes_on(stream: Stream) -> bool:
     return isinstance(stream.declared.resume, Resume) or first_and_any_marked(stream)[0]
 
 
+def is_open(stream: Stream) -> bool:
+    """Tell whether a rank of a stream was not sealed."""
+    return any(rank.header.state != "complete" for rank in stream.ranks)
+
+
 def tell_unfinished(path: str, stream: Stream) -> str | None:
     """Say why a recording does not hold its whole run; None where it does."""
     if absent := absent_ranks(path, stream):
         return absent
     if stream.lost:
         return f"{stream.lost:,} of its rows could not be recorded"
-    if any(rank.header.state != "complete" for rank in stream.ranks):
+    if is_open(stream):
         return f"{path} was cut off, or is still being recorded"
     return None if stream.complete else f"{path} was declared as not complete"
 
@@ -156,6 +162,11 @@ def tell_no_rows(path: str, stream: Stream) -> str | None:
         return (
             f"{path} has none of the {stream.skipped:,} rows of stream {stream.name!r}: epochs= or "
             "every= left them out; record others"
+        )
+    if is_open(stream):
+        return (
+            f"{path} has no row in stream {stream.name!r}: its process still runs, or ended "
+            "without Python's own end (os._exit, a signal) before a row reached the disk"
         )
     return (
         f"{path} has no row in stream {stream.name!r}: nothing was taken from its loader; "

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from detloader import open_run
+from detloader import audit, check, open_run
 from detloader.manifest.verify import verify_run
 from tests.support.programs import record_program, write_program
 
@@ -69,6 +69,28 @@ def test_rows_of_a_pools_tasks_are_there_though_a_signal_ends_its_workers(
         """
 
     assert [rows for rows, _ in recorded(tmp_path, text, method)] == [20, 20]
+
+
+def test_of_a_child_that_just_leaves_it_is_said_that_its_rows_never_reached_the_disk(
+    tmp_path: Path,
+) -> None:
+    text = """
+        class Leaving(torch.utils.data.Dataset):
+            def __len__(self):
+                return 20
+            def __getitem__(self, index):
+                os._exit(0)
+        if (child := os.fork()) == 0:
+            next(iter(DataLoader(Leaving())))
+        os.waitpid(child, 0)
+        """
+    done = record_program(
+        tmp_path, sys.executable, write_program(tmp_path, text, HEAD + "    import os\n")
+    )
+    run = tmp_path / "run"
+
+    for said in (done.stderr, repr(check(run)), repr(audit(run, run))):
+        assert "Python's own end (os._exit, a signal) before a row reached the disk" in said
 
 
 def test_a_pool_that_is_closed_and_joined_leaves_complete_streams(tmp_path: Path) -> None:
