@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import re
@@ -28,6 +27,9 @@ OPTIONS = "DETLOADER_PROGRAM_OPTIONS"
 PROCESS = "DETLOADER_PROGRAM_PROCESS"
 """Number of the process that was launched: the one that says whether anything was recorded."""
 STARTUP = Path(__file__).parent / "startup"
+
+# Flags of Python in one argument, and at its end one that has a value, joined to it or behind it.
+_FLAGS = re.compile(r"-(?!$)([^cmWX-]*)(?:([cmWX]|-check-hash-based-pycs)(.*))?", re.DOTALL)
 
 
 def launch(run: str, program: Sequence[str], options: Mapping[str, object]) -> NoReturn:
@@ -60,9 +62,19 @@ def _is_isolated(command: str, arguments: Sequence[str]) -> bool:
     """Tell whether this is a Python that runs no `sitecustomize`, or not ours."""
     if not re.fullmatch(r"python[0-9.]*t?", Path(command).name):
         return False
-    # Up to the program, or to a flag that a value follows.
-    flags = itertools.takewhile(re.compile(r"-[^cmWX-]+$").match, arguments)
-    return any(re.search("[IES]", flag) for flag in flags)
+    rest = iter(arguments)
+    for argument in rest:
+        found = _FLAGS.fullmatch(argument)
+        if found is None:
+            return False  # the program
+        flags, valued, value = found.groups()
+        if re.search("[IES]", flags):
+            return True
+        if valued in {"c", "m"}:
+            return False  # the program, too
+        if valued and not value:
+            next(rest, None)
+    return False
 
 
 def _is_taken(run: str) -> bool:

@@ -28,16 +28,21 @@ def test_a_program_whose_rows_are_all_left_out_is_told_so(tmp_path: Path) -> Non
     assert "run has none of the 20 rows of stream 'train.py:5'" in result.stderr
 
 
-@pytest.mark.parametrize("flag", ["-I", "-E", "-S", "-BE"])
-def test_a_python_that_ignores_its_environment_is_told_so(flag: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "flags",
+    ["-I", "-E", "-S", "-BE", "-W ignore -I", "-Wignore -I", "-X dev -E", "-uX dev -S", "-Ic pass"],
+)
+def test_a_python_that_ignores_its_environment_is_told_so(flags: str, tmp_path: Path) -> None:
     program = write_program(tmp_path, "print(1)", head="")
-    result = record_program(tmp_path, sys.executable, flag, program)
+    result = record_program(tmp_path, sys.executable, *flags.split(), program)
 
-    assert (result.returncode, result.stdout) == (0, "1\n")
+    assert result.returncode == 0
     assert "is told to ignore its environment" in result.stderr
 
 
-@pytest.mark.parametrize("arguments", [["-B"], ["-c", "-I"], ["-W", "ignore"], ["train.py", "-I"]])
+@pytest.mark.parametrize(
+    "arguments", [["-B"], ["-c", "-I"], ["-W", "-I"], ["-", "-I"], ["train.py", "-I"]]
+)
 def test_any_other_python_is_not(arguments: list[str], tmp_path: Path) -> None:
     write_program(tmp_path, "print(1)", head="")
     result = record_program(tmp_path, sys.executable, *arguments, input="")
