@@ -13,6 +13,7 @@ from detloader.errors import UsageError
 from detloader.findings import RecordId
 from detloader.manifest.environment import capture_environment
 from detloader.manifest.keyed import IdHash
+from detloader.manifest.layout import check_address
 from detloader.manifest.relative import IdRoot
 from detloader.manifest.rounding import Digester, Rounding
 from detloader.manifest.schema import Level, Recipe, Sampling
@@ -50,8 +51,7 @@ class Request:
         Raises:
             UsageError: an argument is.
         """
-        if not isinstance(self.run, str | os.PathLike):
-            raise UsageError(f"a run is the name of a folder, not {self.run!r}")
+        check_address(self.run)
         if self.batched not in (None, False, True):
             raise UsageError(f"batched is True, False or left out, not {self.batched!r}")
         if self.draws not in (False, True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterable
 from typing import Any, Literal, NoReturn
 
@@ -96,7 +98,7 @@ def command(
         raise click.UsageError("--content and --decimals are two roundings: choose one")
     if verify is not None and (keeping["epochs"] or keeping["every"]):
         raise click.UsageError("--verify goes by the number of a row: record all, or leave it out")
-    if ":" not in factory:
+    if ":" not in factory or shutil.which(factory, os.F_OK):  # a program's path may have one
         _become((factory, *rest), run, options, parameters or batches or ids or batched or verify)
     if rest:
         raise click.UsageError(f"{factory} takes no arguments of its own: give them with -p")

@@ -11,10 +11,10 @@ import os
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, Self, TypeVar, cast
 
-from detloader.errors import DetloaderError, UsageError
+from detloader.errors import UsageError
 from detloader.interception.nothing import tell_nothing
 from detloader.interception.session import Session, begin_session, end_session
-from detloader.manifest.layout import whole_address
+from detloader.manifest.layout import check_address, whole_address
 from detloader.recording import checked
 
 __all__ = ["record_all"]
@@ -76,8 +76,7 @@ class record_all:  # noqa: N801 - reads as the function that it stands for
         Raises:
             UsageError: an argument makes no sense.
         """
-        if not isinstance(run, str | os.PathLike):
-            raise UsageError(f"a run is the name of a folder, not {run!r}")
+        check_address(run)
         self._run = whole_address(run)
         self._options = checked(
             level=level,
@@ -149,8 +148,6 @@ def _spanned(
     return generator if inspect.isgeneratorfunction(function) else plain
 
 
-@functools.cache  # a function may be called often
 def _say_if_nothing_was_recorded(run: str) -> None:
-    with contextlib.suppress(DetloaderError, OSError):
-        if (told := tell_nothing(run, "the block")) is not None:
-            _log.warning("%s", told)
+    if (told := tell_nothing(run, "the block")) is not None:
+        _log.warning("%s", told)

@@ -21,7 +21,7 @@ def tell_nothing(run: str, recorded: str) -> str | None:
         if not any(True for _ in find_ranks(run)):
             return f"{run} has no rows: {recorded} iterated no loader that could be recorded"
         streams = open_run(run).streams.values()
+        reasons = [tell_no_rows(run, stream) for stream in streams]
     except (DetloaderError, OSError):  # another process, such as a rank, still writes
         return None
-    reasons = [tell_no_rows(run, stream) for stream in streams]
     return None if None in reasons else reasons[0]

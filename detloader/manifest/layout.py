@@ -17,6 +17,7 @@ __all__ = [
     "PART_PATH",
     "RANK",
     "SIGNATURE",
+    "check_address",
     "check_stream",
     "is_remote",
     "part_path",
@@ -48,6 +49,16 @@ _STREAM = re.compile(
 def is_remote(run: str | os.PathLike[str]) -> bool:
     """Tell whether a run's address is one of a store, such as `s3://bucket/runs/a`."""
     return "://" in os.fspath(run)
+
+
+def check_address(run: object) -> None:
+    """Refuse what names no folder.
+
+    Raises:
+        UsageError: it is empty, or no name at all.
+    """
+    if not isinstance(run, str | os.PathLike) or not os.fspath(run):
+        raise UsageError(f"a run is the name of a folder, not {run!r}")
 
 
 def whole_address(run: str | os.PathLike[str]) -> str:

@@ -15,7 +15,7 @@ from typing import NoReturn
 from detloader.errors import RunExistsError, UsageError
 from detloader.interception.lineage import CHILD
 from detloader.manifest.folders import find_ranks
-from detloader.manifest.layout import is_remote, rank_name, whole_address
+from detloader.manifest.layout import check_address, is_remote, rank_name, whole_address
 from detloader.manifest.run_id import PROGRAM, rank_from_environment, ranks_told
 
 __all__ = ["OPTIONS", "PROCESS", "RUN", "STARTUP", "launch"]
@@ -42,8 +42,9 @@ def launch(run: str, program: Sequence[str], options: Mapping[str, object]) -> N
 
     Raises:
         RunExistsError: there is something in the folder.
-        UsageError: there is no such command.
+        UsageError: there is no such command, or the folder has no name.
     """
+    check_address(run)
     if _is_taken(run):
         raise RunExistsError(f"{run} exists: record into another folder, or remove it first")
     command = shutil.which(program[0])

@@ -187,7 +187,7 @@ def test_a_block_in_the_folder_of_another_job_says_so_at_once(
     assert set(open_run(tmp_path / "run").streams) == {"train"}
 
 
-def test_a_block_that_records_nothing_says_so_once(
+def test_each_block_that_records_nothing_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     @record_all(tmp_path / "run")
@@ -199,4 +199,4 @@ def test_a_block_that_records_nothing_says_so_once(
 
     assert [entry.message for entry in caplog.records] == [
         f"{tmp_path / 'run'} has no rows: the block iterated no loader that could be recorded"
-    ]
+    ] * 2

@@ -81,6 +81,23 @@ def test_bad_usage_is_said_in_one_line(arguments: list[str], message: str, tmp_p
     assert message in result.stderr
 
 
+def test_a_run_without_a_name_is_refused_in_one_line(tmp_path: Path) -> None:
+    result = record_program(tmp_path, sys.executable, "-c", "print(1)", run="")
+
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "detloader: a run is the name of a folder, not ''\n"
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_programs_path_may_have_a_colon(tmp_path: Path) -> None:
+    (tmp_path / "a:b").mkdir()
+    program = write_program(tmp_path / "a:b", "#!/bin/sh\necho begun $1\n", head="", name="go.sh")
+    program.chmod(0o755)
+    result = record_program(tmp_path, "a:b/go.sh", "well")
+
+    assert (result.returncode, result.stdout) == (0, "begun well\n")
+
+
 def test_each_stream_names_the_run_that_the_program_continues(tmp_path: Path) -> None:
     program = write_program(tmp_path, "[*DataLoader(data)], [*DataLoader(data, batch_size=2)]")
     record_program(tmp_path, sys.executable, program, run="first")
