@@ -21,6 +21,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import pyarrow as pa
 
+from detloader.breaking import Breaks
 from detloader.errors import RunError
 from detloader.manifest.folders import Folder
 from detloader.manifest.layout import is_remote
@@ -55,6 +56,7 @@ class Recorder(Generic[ChunkT]):
     Attributes:
         wrapped: the loader that is recorded and its twin, while it is recorded.
         raises: whether a loss is raised into the loop after all.
+        breaks: stands around each step of the loader; one that broke off is a part.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Recorder(Generic[ChunkT]):
         """
         self.wrapped: tuple[object, Any] | None = None
         self.raises = False
+        self.breaks = Breaks()
         self._writer = writer
         self._encode = encode
         self._seeds = seeds
@@ -139,7 +142,7 @@ class Recorder(Generic[ChunkT]):
                 seeds=self._seeds,
                 lost=self._lost,
                 skipped=None if self._sampler is None else self._sampler.skipped,
-                broken_off=broken_off,
+                broken_off=broken_off or self.breaks.noted,
             )
         except Exception as error:  # noqa: BLE001  # the training is over, but not the program
             self._error = self._error or error

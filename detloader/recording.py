@@ -62,7 +62,8 @@ def record(
 
     Each `iter()` is the next epoch, unless the loader counts epochs itself. The run is
     sealed as complete by `close()`, by leaving a `with` block, or when the interpreter
-    exits; a `break` out of the loop is a normal stop. Wrapping the same loader object with
+    exits; a `break` out of the loop is a normal stop, and an error out of the
+    loader makes the run a part of what it was meant to be. Wrapping the same loader object with
     the same path goes on with its run, until that is sealed.
 
     Recording moves no random generator of the program, makes no extra iterator, and

@@ -12,6 +12,7 @@ from typing import Any, Self, SupportsIndex
 
 from detloader.adapters.elements import Delivered, ElementReader
 from detloader.adapters.request import Request
+from detloader.breaking import Breaks
 from detloader.errors import UsageError
 from detloader.manifest.schema import Level
 from detloader.recorder import Recorder, Sealing
@@ -86,6 +87,9 @@ class RecordedElements(Sealing):
     _reader: ElementReader
     _next_epoch = 0
 
+    def _steps(self, elements: Iterator[Any]) -> Steps:
+        return Steps(elements, self._recorder.breaks, self._record, self._begin_epoch)
+
     def _begin_epoch(self) -> int:
         epoch = self._next_epoch
         self._next_epoch = epoch + 1
@@ -124,7 +128,9 @@ class RecordedIterable(RecordedElements, _Twin):
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate the loader once."""
-        return Steps(iter(self._original), self._record, self._begin_epoch)
+        with self._recorder.breaks:
+            elements = iter(self._original)
+        return self._steps(elements)
 
     def __len__(self) -> int:
         """Return the loader's length, where it has one."""
@@ -155,7 +161,7 @@ class RecordedIterator(RecordedIterable):
         self, loader: Iterable[Any], reader: ElementReader, recorder: Recorder[Delivered]
     ) -> None:
         super().__init__(loader, reader, recorder)
-        self._steps = super().__iter__()
+        self._one_pass = super().__iter__()
 
     def __iter__(self) -> Iterator[Any]:
         """Return itself, as iterators do."""
@@ -163,7 +169,7 @@ class RecordedIterator(RecordedIterable):
 
     def __next__(self) -> Any:
         """Return the next element."""
-        return next(self._steps)
+        return next(self._one_pass)
 
 
 class Steps(_Twin):
@@ -172,10 +178,12 @@ class Steps(_Twin):
     def __init__(
         self,
         iterator: Iterator[Any],
+        breaks: Breaks,
         record: Callable[[Any, int, int], None],
         begin_epoch: Callable[[], int],
     ) -> None:
         super().__init__(iterator)
+        self._breaks = breaks
         self._record = record
         self._begin_epoch = begin_epoch
         self._epoch = 0
@@ -185,7 +193,8 @@ class Steps(_Twin):
         return self
 
     def __next__(self) -> Any:
-        element = next(self._original)
+        with self._breaks:
+            element = next(self._original)
         if self._number == 0:
             # Not before the first element: an iterator may be made and never used.
             self._epoch = self._begin_epoch()

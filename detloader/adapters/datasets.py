@@ -146,12 +146,13 @@ class _Watch:
             many: whether an element is of several rows of the dataset.
         """
         first, epoch = 0, None
-        for number, element in enumerate(elements):
-            if epoch is None:
-                # Not before the first element: an iterator may be made and never used.
-                epoch = self.epochs.begin(told())
-            first += self._read(element, epoch, number, first, many=many)
-            yield element
+        with self.recorder.breaks:
+            for number, element in enumerate(elements):
+                if epoch is None:
+                    # Not before the first element: an iterator may be made and never used.
+                    epoch = self.epochs.begin(told())
+                first += self._read(element, epoch, number, first, many=many)
+                yield element
 
     def _read(self, element: Any, epoch: int, number: int, first: int, *, many: bool) -> int:
         batched = many or bool(self._request.batched)

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 from streaming import StreamingDataset
 
-from detloader.adapters.builtins import RecordedIterable, Steps
+from detloader.adapters.builtins import RecordedIterable
 from detloader.adapters.elements import Delivered, ElementReader
 from detloader.adapters.ids import id_array
 from detloader.adapters.request import Request
@@ -120,7 +120,7 @@ class RecordedStreaming(RecordedIterable):
         """Iterate the data set once, in the epoch that it is in."""
         noted: list[int] = []
         self._noted = noted
-        return Steps(iterate(self._original, noted.append), self._record, self._begin_epoch)
+        return self._steps(iterate(self._original, noted.append))
 
     def _begin_epoch(self) -> int:
         # An iteration that has begun has counted on.

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from webdataset.pipeline import DataPipeline
 from webdataset.pytorch import DataLoader
 
-from detloader.adapters.builtins import RecordedElements, Steps, reader_for
+from detloader.adapters.builtins import RecordedElements, reader_for
 from detloader.adapters.pipeline_order import arguments_of, order_of
 from detloader.adapters.request import Request
 from detloader.errors import UsageError
@@ -104,7 +104,9 @@ class RecordedPipeline(RecordedElements, DataPipeline):
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate once, as the next epoch."""
-        return Steps(super().__iter__(), self._record, self._begin_epoch)
+        with self._recorder.breaks:
+            elements = super().__iter__()
+        return self._steps(elements)
 
     def compose(self, *_: Any) -> NoReturn:
         """Refuse further stages: they would make a pipeline that records nothing.

@@ -134,11 +134,13 @@ class _RecordedIterator(PassingIterator):
         super().__init__(parent)
         self._stream = stream
         self._put = recorder.put
+        self._breaks = recorder.breaks
         self._first_epoch: int | None = None
         self._resumed = False
 
     def __next__(self) -> Any:
-        element, (start, rows, indices, taken, content) = next(self._parent)
+        with self._breaks:
+            element, (start, rows, indices, taken, content) = next(self._parent)
         first_epoch = self._count_epochs(start, rows)
         self._put(_Delivered(start, rows, indices, taken, content, first_epoch, self._resumed))
         return element

@@ -206,7 +206,8 @@ class _RecordedIterator(PassingIterator):
         self._resumed = False
 
     def __next__(self) -> Any:
-        element, witness = next(self._parent)
+        with self._recorder.breaks:
+            element, witness = next(self._parent)
         if self._epoch is None:
             self._epoch = self._begin(witness)
         self._recorder.put(Delivered(witness, self._epoch, self._resumed))

@@ -64,12 +64,14 @@ class _RecordedIterator(Passing):
         super().__init__(parent)
         self._dataset = dataset
         self._put = recorder.put
+        self._breaks = recorder.breaks
         self._first_epoch: int | None = None
         self._number = 0
         self._resumed = False
 
     def __next__(self) -> Any:
-        element, packed, content = next(self._parent)
+        with self._breaks:
+            element, packed, content = next(self._parent)
         dataset = self._dataset
         if self._first_epoch is None:
             # Not before the first element: an iterator may be made and never used.

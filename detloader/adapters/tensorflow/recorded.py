@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from tensorflow.python.data.ops.options import ExternalStatePolicy
 from detloader.adapters.tensorflow.iterations import Iterations
 from detloader.adapters.tensorflow.readers import Reader
 from detloader.adapters.tensorflow.restored import is_told
+from detloader.breaking import Breaks
 from detloader.recorder import Recorder, Sealing
 from detloader.tensorflow.attribution import Attribution
 from detloader.tensorflow.iterator import NamingIterator
@@ -51,7 +53,22 @@ class RecordedDataset(Sealing, tf.data.Dataset):
         """Begin the next epoch."""
         if not tf.executing_eagerly():
             return super().__iter__()
-        return NamingIterator(self, self._attribution)
+        return _RecordedIterator(self, self._attribution, self._recorder.breaks)
+
+
+class _RecordedIterator(NamingIterator):
+    def __init__(self, dataset: RecordedDataset, attribution: Attribution, breaks: Breaks) -> None:
+        super().__init__(dataset, attribution)
+        self._breaks = breaks
+
+    def _named(self, step: Callable[[], Any]) -> Any:
+        try:
+            return super()._named(step)
+        except (StopIteration, tf.errors.OutOfRangeError):
+            raise
+        except BaseException:
+            self._breaks.noted = True
+            raise
 
 
 class _Watch:

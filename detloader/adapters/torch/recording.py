@@ -36,6 +36,7 @@ class Recording:
 
     Attributes:
         watch: callable; returns what watches one more iterator.
+        breaks: stands around each step of the loader.
         seeds: those of the orders, in order of first use.
     """
 
@@ -43,6 +44,7 @@ class Recording:
         self, watch: Callable[[], Watch], recorder: Recorder[Delivered], seeds: dict[int, None]
     ) -> None:
         self.watch = watch
+        self.breaks = recorder.breaks
         self._recorder = recorder
         self._seeds = seeds
         self._epochs = EpochNumbers()
@@ -90,9 +92,14 @@ class Recording:
 
 
 class Iteration:
-    """One pass of an iterator over its loader."""
+    """One pass of an iterator over its loader.
+
+    Attributes:
+        breaks: stands around each of its steps.
+    """
 
     def __init__(self, recording: Recording, beginning: Beginning) -> None:
+        self.breaks = recording.breaks
         self._recording = recording
         self._beginning = beginning
         self._epoch: int | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import Any, ClassVar, Self, SupportsIndex, cast
 
@@ -51,7 +52,8 @@ class RecordedLoader(DataLoader[Any]):
             return super()._get_iterator()
         iteration = self.begin_iteration()
         observed = self._observed(self._recording)
-        iterator: Any = observed._get_iterator()  # noqa: SLF001 - this class's own
+        with self._recording.breaks:
+            iterator: Any = observed._get_iterator()  # noqa: SLF001 - this class's own
         if "next_iter_state" in vars(self):
             # A checkpoint is taken up once.
             vars(self)["next_iter_state"] = vars(observed)["next_iter_state"]
@@ -127,7 +129,8 @@ class _RecordedSteps(_BaseDataLoaderIter):
     iteration: Iteration | None
 
     def __next__(self) -> Any:
-        delivery = super().__next__()
+        with self.iteration.breaks if self.iteration else contextlib.nullcontext():
+            delivery = super().__next__()
         if self.iteration is not None:
             self.iteration.put(delivery.witness, self._num_yielded - 1)
         return delivery.batch
