@@ -175,7 +175,7 @@ def test_a_loader_that_broke_off_leaves_a_part(make: Callable[[Path], Any], tmp_
 def test_a_worker_that_was_killed_leaves_a_part(tmp_path: Path) -> None:
     from torch.utils.data import DataLoader
 
-    loader = DataLoader(Killed(), batch_size=2, num_workers=1)  # type: ignore[arg-type]
+    loader: Any = DataLoader(Killed(), batch_size=2, num_workers=1)  # type: ignore[arg-type]
     twin = record(loader, tmp_path / "run")
     with pytest.raises(RuntimeError, match="DataLoader worker"):
         list(twin)

@@ -160,11 +160,13 @@ def _watch(loader: DataLoader[Any], request: Request, generators: Sequence[str] 
     named = of_samples is not None or find_iterate(loader.dataset) is not None
     if indexed and not _reads_batches(loader, request):
         named = True
+    stacked = collated and loader.collate_fn is default_collate
     reader = SampleReader(
         of_samples,
         # Without a name, nothing else could stand for an ID.
         request.digester if content or not named else None,
-        stacked=collated and loader.collate_fn is default_collate,
+        stacked=stacked,
+        skips=collated and not stacked,
     )
     draws = None if generators is None else DrawWitness(_holders(loader), generators)
     return Watch(

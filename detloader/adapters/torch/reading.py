@@ -15,7 +15,7 @@ from detloader.manifest.content import UndigestibleError
 from detloader.manifest.packed import BatchDigester
 from detloader.manifest.rounding import Digester
 
-__all__ = ["Ids", "SampleReader", "as_indices"]
+__all__ = ["Ids", "SampleReader", "as_indices", "hands_on"]
 
 Ids: TypeAlias = "array[int] | list[str]"
 
@@ -34,6 +34,7 @@ class SampleReader:
         digester: Digester | None,
         *,
         stacked: bool,
+        skips: bool = False,
     ) -> None:
         """Say what to read.
 
@@ -41,11 +42,13 @@ class SampleReader:
             ids: key of a sample that holds its ID, or a function that finds it.
             digester: digests samples; None leaves them, and their labels, alone.
             stacked: whether Torch itself makes the batch of them.
+            skips: whether a function of the user's makes it, and may leave out those that are none.
         """
         self._ids = ids
         self._digester = digester
         self._batch_digester = None if digester is None else BatchDigester(digester)
         self._stacked = stacked
+        self.skips = skips
 
     def of_fetched(self, fetched: Any, rows: int) -> dict[str, Any]:
         """Read what a data set gave for so many indices: samples, or a batch made of them.
@@ -66,10 +69,19 @@ class SampleReader:
         """
         parts: dict[str, Any] = {}
         if self._ids is not None:
-            parts["ids"] = _as_ids([find_id(self._ids, sample) for sample in samples])
+            parts["ids"] = _as_ids(self._find_ids(samples))
         if self._digester is not None and not self._stacked:
             parts |= _content_of_samples(samples, self._digester)
         return parts
+
+    def _find_ids(self, samples: Sequence[Any]) -> list[Any]:
+        assert self._ids is not None  # asked for by those who have them
+        if not self.skips:
+            return [find_id(self._ids, sample) for sample in samples]
+        found = [None if each is None else find_id(self._ids, each) for each in samples]
+        # Some ID of their kind for samples that are none: of rows that are left out.
+        stand_in = next((id_ for id_ in found if id_ is not None), 0)
+        return [stand_in if id_ is None else id_ for id_ in found]
 
     def of_stacked(self, batch: Any, rows: int) -> dict[str, Any]:
         """Read what is left from the batch that Torch made of the samples."""
@@ -96,6 +108,14 @@ class SampleReader:
             message = f"{len(ids)} ids for a batch of {parts['rows']} rows"
             raise UsageError(message)
         return {**parts, "ids": ids, "rows": len(ids)}
+
+
+def hands_on(batch: Any, rows: int) -> bool:
+    """Tell whether a collating function left out none of so many samples, as far as it shows."""
+    if isinstance(batch, Mapping | list | tuple):
+        is_same = len(batch) == rows and any(part is None for part in batch)
+        return is_same or _shows_rows(batch, rows)
+    return _length(batch) == rows
 
 
 def _is_batch(fetched: Any, rows: int) -> bool:
@@ -135,8 +155,12 @@ def _content_of_samples(samples: Sequence[Any], digester: Digester) -> dict[str,
         digests = digester.samples(arrays)
     except UndigestibleError:
         return {}
-    labels = [label_of(sample) for sample in arrays]
-    return {"content": digests.tobytes(), "labels": None if None in labels else labels}
+    labels = [label_of(sample) for sample in arrays if sample is not None]
+    if not labels or None in labels:
+        return {"content": digests.tobytes()}
+    found = iter(labels)
+    every = [None if sample is None else next(found) for sample in arrays]
+    return {"content": digests.tobytes(), "labels": every}
 
 
 def _content_of_batch(batch: Any, digester: BatchDigester) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class Delivered:
     @property
     def rows(self) -> int:
         """Number of records."""
-        return self.witness.rows
+        return self.witness.rows - len(self.witness.skipped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Padding:
         places = [
             chunk.number * self.batch_size + place
             for chunk in chunks
-            for place in range(chunk.rows)
+            for place in range(chunk.witness.rows)
         ]
         return np.array(places) * self.ranks + self.rank >= self.source_size
 
@@ -116,7 +116,7 @@ class RowMaker:
         Raises:
             UsageError: records have no ID.
         """
-        counts = [chunk.rows for chunk in chunks]
+        counts = [chunk.witness.rows for chunk in chunks]
         told = self._columns
 
         def each(value: Callable[[Delivered], Any]) -> Any:
@@ -139,7 +139,7 @@ class RowMaker:
             columns["resumed"] = each(lambda chunk: chunk.resumed)
         if told.padding is not None:
             columns["padding"] = told.padding.flags(chunks)
-        return pa.table(columns | self._labels(chunks))
+        return _without_skipped(pa.table(columns | self._labels(chunks)), chunks)
 
     def _records(self, chunks: Sequence[Delivered]) -> dict[str, Any]:
         found = [_ids_of(chunk.witness) for chunk in chunks]
@@ -158,10 +158,23 @@ class RowMaker:
         if not self._labelled:
             return {}
         unknown: list[int | None] = [None]
-        found = itertools.chain(*(chunk.witness.labels or unknown * chunk.rows for chunk in chunks))
+        found = itertools.chain(
+            *(chunk.witness.labels or unknown * chunk.witness.rows for chunk in chunks)
+        )
         # Labels are shown and never compared: one that the column cannot hold is none.
         labels = [None if label is None or not fits_int64(label) else label for label in found]
         return {"label": pa.array(labels, pa.int64())}
+
+
+def _without_skipped(rows: pa.Table, chunks: Sequence[Delivered]) -> pa.Table:
+    if not any(chunk.witness.skipped for chunk in chunks):
+        return rows
+    kept = np.ones(len(rows), np.bool_)
+    first = 0
+    for chunk in chunks:
+        kept[[first + place for place in chunk.witness.skipped]] = False
+        first += chunk.witness.rows
+    return rows.filter(pa.array(kept))
 
 
 def _ids_of(witness: Witness) -> array[int] | list[str]:
@@ -175,7 +188,7 @@ def _ids_of(witness: Witness) -> array[int] | list[str]:
 
 def _draws(chunks: Sequence[Delivered], generators: Sequence[str]) -> dict[str, Any]:
     names = [*GLOBALS, *generators, "others"]
-    looks = [(chunk.rows, chunk.witness.looks) for chunk in chunks]
+    looks = [(chunk.witness.rows, chunk.witness.looks) for chunk in chunks]
     digests = digest_draws(looks, len(names)).T
     together = functools.reduce(fold_draws, digests)
     # What the others drew is in the column of all, and has no name of its own.

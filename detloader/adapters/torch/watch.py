@@ -7,7 +7,7 @@ from typing import Any
 
 from torch.utils.data import get_worker_info
 
-from detloader.adapters.torch.reading import SampleReader, as_indices
+from detloader.adapters.torch.reading import SampleReader, as_indices, hands_on
 from detloader.adapters.torch.samplers import is_list
 from detloader.adapters.torch.witness import Witness
 from detloader.errors import UsageError
@@ -55,6 +55,7 @@ class Watch:
         self._named = named
         self._indices: Sequence[Any] | None = None
         self._noted: list[int] = []
+        self._skipped: list[int] = []
         self._error: Exception | None = None
         self.looks = draws is not None
         self.look: Callable[[], None] = _look_at_nothing if draws is None else draws.look
@@ -67,6 +68,7 @@ class Watch:
         self.count = 0
         self._indices = indices
         self._noted.clear()
+        self._skipped = []
         self._error = None
         if self._draws is not None:
             self._draws.begin()
@@ -96,6 +98,8 @@ class Watch:
 
     def _read(self, samples: Any) -> dict[str, Any]:
         if self._collated:
+            if self._reader.skips:
+                self._skipped = _nothings(samples, self._indices)
             if self._indices is None:
                 return self._reader.of_samples(samples)
             return self._reader.of_fetched(samples, len(self._indices))
@@ -113,6 +117,8 @@ class Watch:
     def _complete(self, parts: dict[str, Any], batch: Any) -> Witness:
         rows = self._count_rows(parts)
         parts |= self._reader.of_stacked(batch, rows)
+        if self._skipped:
+            parts |= self._skip(parts, batch, rows)
         if self._indices is not None:
             parts["indices"] = as_indices(self._indices)
         elif len(self._noted) == rows:
@@ -122,6 +128,13 @@ class Watch:
         if (worker := get_worker_info()) is not None:
             parts |= {"worker": worker.id, "worker_seed": worker.seed}
         return Witness(**{**parts, "rows": rows})
+
+    def _skip(self, parts: dict[str, Any], batch: Any, rows: int) -> dict[str, Any]:
+        if not hands_on(batch, rows):
+            return {"skipped": self._skipped}
+        if "ids" in parts:
+            raise UsageError("a sample that is None has no ID")
+        return {}
 
     def _count_rows(self, parts: dict[str, Any]) -> int:
         shown: int | None = parts.get("rows")
@@ -145,6 +158,13 @@ class Watch:
         except Exception as error:  # noqa: BLE001  # whatever it is, the training goes on
             self._error = error
             return None
+
+
+def _nothings(samples: Any, indices: Sequence[Any] | None) -> list[int]:
+    """Return the places of samples that are none; of a batch that came as one there are none."""
+    if not isinstance(samples, list) or len(samples) != len(indices or samples):
+        return []
+    return [place for place, sample in enumerate(samples) if sample is None]
 
 
 def _look_at_nothing() -> None:

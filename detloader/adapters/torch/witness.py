@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,25 +17,27 @@ class Witness:
     """What happened while one batch was made.
 
     Attributes:
-        rows: number of records.
+        rows: number of records that were made.
+        skipped: places of those that are none, and that the collating function left out.
         worker: number of the worker; None in the loop's own process.
         worker_seed: what the worker's global generators were seeded with.
         indices: where the sampler told to read; None for a data set that is not indexed.
         ids: what the user's `ids` found in the samples; None where it was not asked.
         looks: what was seen of generators; None where none moved, or nobody looked.
         content: uint64, shape (rows,): digests; empty where there is none.
-        labels: one for each row; None where there is none to be seen.
+        labels: one for each row, None of one that was skipped; None where there are none.
         error: why this batch cannot be told; None where it can.
     """
 
     rows: int
+    skipped: Sequence[int] = ()
     worker: int | None = None
     worker_seed: int | None = None
     indices: array[int] | list[str] | None = None
     ids: array[int] | list[str] | None = None
     looks: Looks | None = None
     content: bytes = b""
-    labels: list[int] | None = None
+    labels: list[int | None] | None = None
     error: str | None = None
 
     @property
