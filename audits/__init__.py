@@ -2,7 +2,8 @@
 
 What happens, in the order of a question's way:
 
-    engine, streams, difference   open the runs, pair their streams, put the answer together
+    engine, streams, difference   open the runs, compare their streams, put the answer together
+    pairing                       which stream of one run is compared with which of the other
     headers                       what is told before a row is read
     view, columns, reading        one stream of one run as arrays, read when they are asked for
     pairs                         two of them side by side

@@ -12,8 +12,9 @@ from detloader.audits.arguments import with_arguments
 from detloader.audits.decisions import repeat_on_top
 from detloader.audits.equivalence import Equivalence, as_equivalence, judge, same_ranks
 from detloader.audits.headers import compared_columns, is_open, tell_no_rows
+from detloader.audits.pairing import moved_files, name_of_pair, paired, tell_moved
 from detloader.audits.rule import page_of, rule_names
-from detloader.audits.sampled import with_thinned
+from detloader.audits.sampled import joined, with_thinned
 from detloader.audits.stand_ins import without_unlike
 from detloader.audits.streams import Selection, audit_stream, check_stream, lonely_stream
 from detloader.errors import UsageError
@@ -59,6 +60,10 @@ def audit(
 ) -> Result:
     """Compare runs with the first one, and name the cause where they differ.
 
+    Streams of one name are compared. Where streams have the names of lines, and both runs have
+    some of as many lines of a file, they are paired by the order of the lines: a program that
+    was edited has others.
+
     Args:
         run_a: the baseline.
         run_b: the run that is compared with it.
@@ -93,6 +98,7 @@ def audit(
         what = "pictures" if asked is None else f"whether {asked} holds"
         raise UsageError(f"the first difference alone does not give {what}: leave one of them out")
     runs = [_open(run, verify=verify) for run in (run_a, run_b, *more)]
+    runs[1:] = [paired(runs[0], run) for run in runs[1:]]
     if id_map is not None:
         runs[1:] = _renamed(runs, id_map)
     results = [_audit_pair(runs[0], run, selection, verified=verify) for run in runs[1:]]
@@ -171,7 +177,16 @@ def _audit_pair(a: Run, b: Run, selection: Selection, *, verified: bool) -> Resu
         return _put_together("audit", [a, b], [], reason=reason, verified=verified)
     names = dict.fromkeys([*a.streams, *b.streams])
     streams = [_audit_stream(name, a, b, selection) for name in names]
+    if moved := moved_files(a, b):
+        streams = [_with_moved(stream, moved) for stream in streams]
     return _put_together("audit", [a, b], streams, verified=verified)
+
+
+def _with_moved(result: StreamResult, moved: dict[str, str]) -> StreamResult:
+    if result.verdict is Verdict.IDENTICAL:
+        return result
+    reason = joined(result.reason, tell_moved(result.name, moved))
+    return msgspec.structs.replace(result, reason=reason)
 
 
 def _tell_cut_off(*runs: Run) -> str | None:
@@ -192,7 +207,8 @@ def _renamed(runs: Sequence[Run], id_map: Names) -> list[Run]:
 
 def _judge(result: Result, rule: Equivalence, a: Run, b: Run) -> Result:
     shared = a.streams.keys() & b.streams.keys()
-    ranks = {name: same_ranks(a.streams[name], b.streams[name]) for name in shared}
+    pairs = [(a.streams[name], b.streams[name]) for name in shared]
+    ranks = {name_of_pair(*pair): same_ranks(*pair) for pair in pairs}
     return judge(result, rule, ranks)
 
 
@@ -210,7 +226,8 @@ def _audit_stream(name: str, a: Run, b: Run, selection: Selection) -> StreamResu
         from detloader.audits.naming import with_own_names
 
         result = with_own_names(result, b.path, stream_b)
-    return msgspec.structs.replace(result, compared=compared_columns(stream_a, told_b))
+    name = name_of_pair(stream_a, stream_b)
+    return msgspec.structs.replace(result, name=name, compared=compared_columns(stream_a, told_b))
 
 
 def _put_together(

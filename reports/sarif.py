@@ -104,12 +104,13 @@ def _result(
     more: dict[str, Any],
 ) -> dict[str, Any]:
     name = printable(stream.name)
+    own_name = stream.name.split(" and ")[0 if path == result.runs[0].path else -1]
     identity = msgspec.json.encode([rule, name, printable(path), text])
     found: dict[str, Any] = {
         "ruleId": rule,
         "level": level,
         "message": {"text": text},
-        "locations": [_location(path, stream.name)],
+        "locations": [_location(path, own_name)],
         "partialFingerprints": {"detloaderFinding/v1": hashlib.sha256(identity).hexdigest()},
         "properties": {"stream": name, **more},
     }

@@ -1,0 +1,82 @@
+"""Which stream of one run is compared with which of another.
+
+A stream has the name that the program gave its loader, or the line that made it. A name is the
+same in two runs. A line moves when the program is edited above it, so that streams of one file
+are paired by the order of their lines.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import TYPE_CHECKING
+
+from detloader.manifest.reader import Run, Stream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["moved_files", "name_of_pair", "paired", "tell_moved"]
+
+_PLACE = re.compile(r"(.+\.pyw?|string|stdin):(\d+)((?:@[\d.]+)?(?:-\d+)?)")
+"""File and line of a loader, then which child of the program, and which loader of that line."""
+
+
+def paired(a: Run, b: Run) -> Run:
+    """Return b, its streams under the names in a of those that they are to be compared with.
+
+    Where both runs have streams of as many lines of a file, the lines are paired in ascending
+    order; all other streams keep the names that they have.
+    """
+    lines_a, lines_b = _lines(a.streams), _lines(b.streams)
+    line_in_a = {
+        (file, line): in_a
+        for file, lines in lines_b.items()
+        if len(lines) == len(lines_a.get(file, []))
+        for line, in_a in zip(lines, lines_a[file], strict=True)
+    }
+    if all(line == in_a for (_, line), in_a in line_in_a.items()):
+        return b
+
+    def name_in_a(name: str) -> str:
+        if (place := _PLACE.fullmatch(name)) is None:
+            return name
+        file, line, which = place.groups()
+        return f"{file}:{line_in_a.get((file, int(line)), line)}{which}"
+
+    return dataclasses.replace(
+        b, streams={name_in_a(name): stream for name, stream in b.streams.items()}
+    )
+
+
+def name_of_pair(a: Stream, b: Stream) -> str:
+    """Name what was compared: one name, or both where they are unlike."""
+    return a.name if a.name == b.name else f"{a.name} and {b.name}"
+
+
+def moved_files(a: Run, b: Run) -> dict[str, str]:
+    """Say of each file whose lines could not be paired why, b being paired with a."""
+    lines_a, lines_b = _lines(a.streams), _lines(b.streams)
+    return {
+        file: (
+            f"the loaders of {file} are at other lines, and at {len(lines_b[file])} in place of "
+            f"{len(lines_a[file])}: name them by detloader.name, and they are paired wherever "
+            "they are"
+        )
+        for file in lines_a.keys() & lines_b.keys()
+        if lines_a[file] != lines_b[file]
+    }
+
+
+def tell_moved(name: str, moved: dict[str, str]) -> str | None:
+    """Say why a stream of this name may be paired wrongly; None where it is not of such a file."""
+    place = _PLACE.fullmatch(name)
+    return None if place is None else moved.get(place[1])
+
+
+def _lines(names: Iterable[str]) -> dict[str, list[int]]:
+    """Return the lines of each file at which streams were made, in ascending order."""
+    found: dict[str, set[int]] = {}
+    for place in filter(None, map(_PLACE.fullmatch, names)):
+        found.setdefault(place[1], set()).add(int(place[2]))
+    return {file: sorted(lines) for file, lines in found.items()}
