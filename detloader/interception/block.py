@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar, cast
 from detloader.errors import UsageError
 from detloader.interception.nothing import tell_nothing
 from detloader.interception.session import Session, begin_session, end_session
+from detloader.interception.steps import Steps
 from detloader.manifest.layout import check_address, whole_address
 from detloader.recording import checked
 
@@ -31,8 +32,8 @@ class record_all:  # noqa: N801 - reads as the function that it stands for
     is a stream of the run, named by `detloader.name`, by the line that made it in the block, or
     by the one that iterates it. When the block ends, streams are sealed, and loaders and
     frameworks are as they were. A decorated function is a block from call to return, a coroutine
-    until it is done, and a generator until it is used up or closed; each call has streams of its
-    own.
+    until it is done, and a generator until it is used up or closed, but for what its caller does
+    between its steps; each call has streams of its own.
 
     >>> import tempfile, grain
     >>> from detloader import name, open_run, record_all
@@ -136,8 +137,7 @@ def _spanned(
             return await function(*arguments, **options)
 
     def generator(*arguments: Any, **options: Any) -> Generator[Any, Any, Any]:
-        with block():
-            return (yield from function(*arguments, **options))
+        return (yield from Steps(_spanned_steps(function(*arguments, **options), block)))
 
     def plain(*arguments: Any, **options: Any) -> Any:
         with block():
@@ -146,6 +146,14 @@ def _spanned(
     if inspect.iscoroutinefunction(function):
         return coroutine
     return generator if inspect.isgeneratorfunction(function) else plain
+
+
+def _spanned_steps(
+    steps: Generator[Any, Any, Any],
+    block: Callable[[], contextlib.AbstractContextManager[Any]],
+) -> Generator[Any, Any, Any]:
+    with block():
+        return (yield from steps)
 
 
 def _say_if_nothing_was_recorded(run: str) -> None:

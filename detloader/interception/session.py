@@ -28,6 +28,7 @@ __all__ = [
     "end_session",
     "is_recorded",
     "note_places",
+    "sessions_of_context",
     "twin_of",
     "without_recording",
 ]
@@ -49,6 +50,7 @@ class Session:
         self._options = options
         self._numbers: dict[str, Iterator[int]] = {}
         self._endings: list[Callable[[], object]] = []
+        self.waits = False  # as the generator does whose session this is
 
     def record(
         self, loader: Any, owner: object | None = None, stream: str | None = None, **options: Any
@@ -141,7 +143,7 @@ class _Thread(threading.local):
 
 _places: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 _sessions: list[Session] = []
-_of_context: ContextVar[tuple[Session, ...]] = ContextVar("detloader_sessions", default=())
+sessions_of_context: ContextVar[tuple[Session, ...]] = ContextVar("detloader_sessions", default=())
 _beginning = threading.RLock()
 _thread = _Thread()
 
@@ -157,7 +159,7 @@ def begin_session(session: Session) -> None:
             hooks.install()
             count_anew()
         _sessions.append(session)
-    _of_context.set((*_own_sessions(), session))
+    sessions_of_context.set((*_own_sessions(), session))
 
 
 def end_session(session: Session) -> None:
@@ -166,7 +168,7 @@ def end_session(session: Session) -> None:
         _sessions.remove(session)
         if not _sessions:
             hooks.undo()
-    _of_context.set((*_own_sessions(),))
+    sessions_of_context.set((*_own_sessions(),))
     session.end()
 
 
@@ -269,11 +271,12 @@ def current_session() -> Session | None:
     """Return the session that a loader that is iterated now would go to."""
     if _thread.inside or not _sessions:
         return None
-    return next(reversed(_own_sessions() or [*_sessions]), None)
+    of_all = [session for session in _sessions if not session.waits]
+    return next(reversed(_own_sessions() or of_all), None)
 
 
 def _own_sessions() -> list[Session]:
-    return [session for session in _of_context.get() if session in _sessions]
+    return [session for session in sessions_of_context.get() if session in _sessions]
 
 
 def _name(loader: object) -> str:

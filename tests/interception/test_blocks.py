@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,77 @@ def test_a_decorated_generator_is_recorded_until_it_ends(tmp_path: Path) -> None
     fit(loader())
 
     assert used == 8
+    assert verify_run(tmp_path / "run").complete
+    assert [*open_run(tmp_path / "run").streams] == ["train"]
+
+
+def test_generators_that_take_turns_have_runs_of_their_own(tmp_path: Path) -> None:
+    def epochs(run: str) -> Iterator[Any]:
+        @record_all(tmp_path / run)
+        def generator() -> Iterator[Any]:
+            for epoch in range(2):
+                yield from name(loader(), f"{run}{epoch}")
+
+        return generator()
+
+    assert sum(1 for _ in zip(epochs("a"), epochs("b"), strict=True)) == 16
+    for run in ("a", "b"):
+        assert {*verify_run(tmp_path / run).streams} == {f"{run}0", f"{run}1"}
+
+
+@pytest.mark.parametrize("in_block", [True, False])
+def test_what_the_caller_of_a_generator_iterates_is_not_the_generators(
+    in_block: bool, tmp_path: Path
+) -> None:
+    @record_all(tmp_path / "inner")
+    def steps() -> Iterator[None]:
+        fit(name(loader(), "first"))
+        yield
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(fit, name(loader(), "of-a-thread")).result()
+        yield
+
+    with record_all(tmp_path / "outer") if in_block else contextlib.nullcontext():
+        for _ in steps():
+            fit(name(loader(), "callers"))
+
+    assert {*verify_run(tmp_path / "inner").streams} == {"first", "of-a-thread"}
+    if in_block:
+        assert {*verify_run(tmp_path / "outer").streams} == {"callers", "callers-2"}
+
+
+def test_values_and_errors_reach_a_decorated_generator(tmp_path: Path) -> None:
+    @record_all(tmp_path / "run")
+    def echo() -> Generator[Any, Any, str]:
+        fit(name(loader(), "train"))
+        sent = yield 0
+        try:
+            yield sent
+        except KeyError as error:
+            yield error.args[0]
+        return "end"
+
+    steps = echo()
+
+    assert [next(steps), steps.send(5), steps.throw(KeyError("k"))] == [0, 5, "k"]
+    with pytest.raises(StopIteration) as ended:
+        next(steps)
+    assert ended.value.value == "end"
+    assert verify_run(tmp_path / "run").complete
+
+
+def test_a_generator_that_is_closed_seals_its_run(tmp_path: Path) -> None:
+    @record_all(tmp_path / "run")
+    def steps() -> Iterator[None]:
+        fit(name(loader(), "train"))
+        yield
+
+    begun = steps()
+    next(begun)
+    assert isinstance(begun, Generator)
+    begun.close()
+    fit(loader())
+
     assert verify_run(tmp_path / "run").complete
     assert [*open_run(tmp_path / "run").streams] == ["train"]
 
