@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT"]
 
-_NAME = re.compile(r"rank(\d+)\.tsv(\.gz)?")
+_NAME = re.compile(r"rank([0-9]+)\.tsv(\.gz)?")
+_LINE = re.compile(rb"-?[0-9]+(\t-?[0-9]+)*\r?\n")
 _INT64 = range(-(2**63), 2**63)
+_GZIP = b"\x1f\x8b"
 
 
 def _recognises(log: Path) -> bool:
@@ -53,11 +55,22 @@ def _read(log: Path) -> pa.Table:
 
 
 def _files(folder: Path) -> dict[int, Path]:
-    return {_rank(file): file for file in folder.iterdir() if _NAME.fullmatch(file.name)}
+    files: dict[int, Path] = {}
+    for file in sorted(folder.iterdir()):
+        if not _NAME.fullmatch(file.name):
+            continue
+        first = files.setdefault(_rank(file), file)
+        if first != file:
+            message = f"{first} and {file} are of one rank: take one of them away"
+            raise LogError(message)
+    return files
 
 
 def _rank(file: Path) -> int:
-    return int(file.name.removeprefix("rank").partition(".")[0])
+    rank = int(file.name.removeprefix("rank").partition(".")[0])
+    if rank + 1 not in _INT64:  # so many ranks there are at least
+        raise LogError(f"{file} has a number that no rank has: give it that of its rank")
+    return rank
 
 
 def _batches(file: Path) -> tuple[list[list[int]], bool]:
@@ -66,9 +79,9 @@ def _batches(file: Path) -> tuple[list[list[int]], bool]:
     A program that was killed leaves its last line, or its last compressed block, unfinished;
     what is whole counts.
     """
-    opener = gzip.open if file.suffix == ".gz" else open
     batches: list[list[int]] = []
     try:
+        opener = gzip.open if file.suffix == ".gz" or _is_compressed(file) else open
         with opener(file, "rb") as lines:
             for line in lines:
                 if not line.endswith(b"\n"):
@@ -81,14 +94,19 @@ def _batches(file: Path) -> tuple[list[list[int]], bool]:
         raise LogError(message) from error
     except ValueError as error:
         raise LogError(f"{file}: line {len(batches) + 1}: {error}") from error
+    except OSError as error:
+        raise LogError(f"{file} cannot be read: {error.strerror or error}") from error
     return batches, file.stat().st_size > 0
 
 
+def _is_compressed(file: Path) -> bool:
+    with file.open("rb") as start:
+        return start.read(len(_GZIP)) == _GZIP
+
+
 def _batch(line: bytes) -> list[int]:
-    try:
-        numbers = [int(field) for field in line.split(b"\t")]
-    except ValueError:
-        numbers = []
+    is_whole = _LINE.fullmatch(line) is not None
+    numbers = [int(field) for field in line.split(b"\t")] if is_whole else []
     if not numbers or not all(number in _INT64 for number in numbers):
         start = line.strip()[:40].decode(errors="replace")
         message = f"{start!r} is not a step and indices below 2**63 between tabs"

@@ -145,7 +145,20 @@ def test_damaged_bytes_of_olmo_are_refused_in_one_line(
 
 @pytest.mark.parametrize(
     "line",
-    ["step\t1\n", "1\tx\n", "1 2 3\n", "\n", "1\t2.5\n", f"1\t{2**63}\n", "1\t\0\n", "1\tä\n"],
+    [
+        "step\t1\n",
+        "1\tx\n",
+        "1 2 3\n",
+        "\n",
+        "1\t2.5\n",
+        f"1\t{2**63}\n",
+        "1\t\0\n",
+        "1\tä\n",
+        "1_110\t111\n",
+        "1\t 2\n",
+        "1\t+2\n",
+        "1\t٣\n",
+    ],
 )
 def test_a_line_that_olmo_never_wrote_is_named(tmp_path: Path, line: str) -> None:
     log = tmp_path / "rank0.tsv"
@@ -154,6 +167,55 @@ def test_a_line_that_olmo_never_wrote_is_named(tmp_path: Path, line: str) -> Non
         import_log(log, tmp_path / "run")
 
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("other", ["rank0.tsv", "rank00.tsv.gz"])
+def test_two_files_of_one_rank_are_refused_by_name(tmp_path: Path, other: str) -> None:
+    log = write_olmo(tmp_path / "data-indices", {0: [[7]], 1: [[3]]})
+    (log / other).write_text("1\t5\n")
+    with pytest.raises(
+        LogError, match=r"^\S*rank0\S* and \S*rank0\S* are of one rank: .*$"
+    ) as told:
+        import_log(log, tmp_path / "run")
+
+    assert "rank0.tsv.gz" in str(told.value)
+    assert other in str(told.value)
+
+
+def test_compressed_bytes_of_olmo_are_read_whatever_the_file_is_called(tmp_path: Path) -> None:
+    log = write_olmo(tmp_path / "data-indices", {0: [[7]], 1: [[3, 4]]})
+    (log / "rank1.tsv.gz").rename(log / "rank1.tsv")
+    import_log(log, tmp_path / "run")
+
+    assert rows(tmp_path / "run", "rank", "record") == [(0, 7), (1, 3), (1, 4)]
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_a_file_of_olmo_that_cannot_be_read_is_named(tmp_path: Path, is_folder: bool) -> None:
+    log = write_olmo(tmp_path / "data-indices", {0: [[7]]})
+    file = log / "rank1.tsv.gz"
+    if is_folder:
+        file.mkdir()
+    else:
+        file.symlink_to(tmp_path / "gone")
+    with pytest.raises(LogError, match=r"rank1\.tsv\.gz cannot be read: \w+"):
+        import_log(log, tmp_path / "run")
+
+
+@pytest.mark.parametrize("number", ["9" * 23, str(2**63 - 1)])
+def test_a_file_of_olmo_with_a_number_that_no_rank_has_is_refused(
+    tmp_path: Path, number: str
+) -> None:
+    log = tmp_path / f"rank{number}.tsv"
+    log.write_text("1\t5\n")
+    with pytest.raises(LogError, match=rf"rank{number}\.tsv has a number that no rank has"):
+        import_log(log, tmp_path / "run")
+
+
+def test_a_rank_of_energon_that_no_rank_can_have_is_refused(tmp_path: Path) -> None:
+    log = write_energon(tmp_path / "debug.jsonl", [yielded(10**23, 0, 0, ["a"])])
+    with pytest.raises(LogError, match="line 1 is no line of Energon"):
+        import_log(log, tmp_path / "run")
 
 
 def test_what_the_loaders_of_energon_yielded_is_the_order(tmp_path: Path) -> None:
