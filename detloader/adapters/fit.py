@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from weakref import WeakSet
@@ -11,6 +12,7 @@ from keras.src.trainers.epoch_iterator import EpochIterator
 
 from detloader.adapters.fit_iterators import look_away, look_on
 from detloader.errors import UsageError
+from detloader.recorder import Recorder, recorder_of
 
 __all__ = ["FitWatch"]
 
@@ -39,6 +41,10 @@ class FitWatch(keras.callbacks.Callback):
         self._phases: list[str] = []
         self._watched: dict[str, _Watched] = {}
         self._others: WeakSet[EpochIterator] = WeakSet()
+        # After a `fit` that raised, and so never said that it had ended. When the program ends,
+        # recorders seal what is left.
+        forgotten = weakref.finalize(self, _forget, self._watched)
+        forgotten.atexit = False
 
     def begin(self, loader: Any, adapter: Any, declared: dict[str, object]) -> Any | None:
         """Return the twin of what is iterated; None where that is not to be recorded.
@@ -52,6 +58,8 @@ class FitWatch(keras.callbacks.Callback):
 
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - Keras's
         """Look on from here."""
+        if self._phases:
+            self._end(broken_off=True)  # the `fit` before this one raised
         self._enter("train")
 
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - Keras's
@@ -110,19 +118,30 @@ class FitWatch(keras.callbacks.Callback):
         passes = None if keras.backend.backend() == "tensorflow" else _Passes(data)
         loader = data if passes is None else passes
         declared = _declared(batches, phase, self.params or {})
-        return _Watched(batches, passes, self.begin(loader, batches.data_adapter, declared))
+        twin = self.begin(loader, batches.data_adapter, declared)
+        recorder = None if twin is None else recorder_of(twin)
+        if recorder is not None:
+            recorder.breaks.noted = True  # until it is said that all went well
+        return _Watched(batches, passes, twin, recorder)
 
     def _end(self, *, broken_off: bool = False) -> None:
+        self._phases.clear()
         look_away(self)
-        for watched in self._watched.values():
-            if watched.twin is not None:
-                watched.twin.close(broken_off=broken_off)
-        self._watched.clear()
+        _seal(self._watched, broken_off=broken_off)
 
-    def __del__(self) -> None:
-        """Look away after a `fit` that raised, and so never said that it had ended."""
-        if self._phases:
-            self._end(broken_off=True)
+
+def _forget(watched: dict[str, _Watched]) -> None:
+    look_away(None)
+    _seal(watched, broken_off=True)
+
+
+def _seal(watched: dict[str, _Watched], *, broken_off: bool) -> None:
+    for each in watched.values():
+        if each.recorder is not None:
+            each.recorder.breaks.noted = broken_off
+        if each.twin is not None:
+            each.twin.close(broken_off=broken_off)
+    watched.clear()
 
 
 class _Passes:
@@ -141,6 +160,7 @@ class _Watched(NamedTuple):
     batches: EpochIterator
     passes: _Passes | None
     twin: Any | None
+    recorder: Recorder[Any] | None
 
 
 def _require_keras() -> None:

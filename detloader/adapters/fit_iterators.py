@@ -40,8 +40,8 @@ def look_on(onlooker: Onlooker) -> None:
     _onlookers.append(ref(onlooker))
 
 
-def look_away(onlooker: Onlooker) -> None:
-    """Show it no longer."""
+def look_away(onlooker: Onlooker | None) -> None:
+    """Show it no longer; nor any that is gone."""
     _onlookers[:] = [found for found in _onlookers if found() not in (None, onlooker)]
     if not _onlookers:
         _changes.close()

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from detloader import audit, check, open_run
+from detloader import audit, check, open_run, record
+from detloader.errors import RunExistsError, UsageError
 from detloader.findings import Verdict
 from detloader.keras import RecordFit
 
@@ -117,6 +118,78 @@ def test_a_fit_that_raises_leaves_a_part_and_no_trace(tmp_path: Path) -> None:
 
     assert len(history.history["loss"]) == 1
     assert open_run(tmp_path / "run").rows == 12
+
+
+class Stop(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+    """Ends `fit` by an error, after its first epoch."""
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        raise RuntimeError("mine")
+
+
+def test_a_callback_that_is_kept_after_a_fit_that_raised_records_no_second_one(
+    tmp_path: Path,
+) -> None:
+    kept = RecordFit(tmp_path / "run")
+    with pytest.raises(RuntimeError, match="mine"):
+        model().fit(X, Y, epochs=2, verbose=0, callbacks=[kept, Stop()])
+    for _ in range(2):
+        with pytest.raises(RunExistsError):
+            model().fit(X, Y, epochs=1, verbose=0, callbacks=[kept])
+    run = open_run(tmp_path / "run")
+
+    assert run.rows == 12
+    assert run.streams["main"].declared.complete is False
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "torch"])
+def test_a_program_that_keeps_the_callback_of_a_fit_that_raised_ends_quietly(
+    backend: str, tmp_path: Path
+) -> None:
+    program = f"""
+import keras, numpy as np
+from detloader.keras import RecordFit
+x = np.arange(24, dtype=np.float32).reshape(12, 2)
+model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+model.compile(optimizer="sgd", loss="mse")
+kept = RecordFit({str(tmp_path / "run")!r})
+class Stop(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        raise RuntimeError("mine")
+try:
+    model.fit(x, x[:, 0], epochs=2, verbose=0, callbacks=[kept, Stop()])
+except RuntimeError:
+    print("raised")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"KERAS_BACKEND": backend},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    )
+
+    assert done.stdout == "raised\n"
+    assert "ignored" not in done.stderr
+    assert open_run(tmp_path / "run").rows == 12
+    assert open_run(tmp_path / "run").streams["main"].declared.complete is False
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_twin_of_a_py_dataset_is_for_a_loop_and_fit_names_the_callback(
+    workers: int, tmp_path: Path
+) -> None:
+    twin = record(Batches(workers=workers), tmp_path / "run", ids=ids_of, batched=True)
+    assert isinstance(twin, Batches)
+    assert len(list(twin)) == twin.num_batches == 3
+    for use in (model().fit, model().evaluate, model().predict):
+        with pytest.raises(UsageError, match="RecordFit"):
+            use(twin, verbose=0)
+    twin.close()
+
+    assert column(tmp_path / "run", "record") == [*range(12)]
+    assert open_run(tmp_path / "run").complete
 
 
 def test_fit_is_recorded_again_by_another_callback(tmp_path: Path) -> None:
