@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from detloader.audits.stand_ins import retyped
-from detloader.errors import UsageError
+from detloader.errors import LogError, UsageError
 from detloader.manifest.digests import column_type
 from detloader.manifest.reader import Run, Stream
 from detloader.manifest.relative import RECORD_IDS
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["IdMap", "Names", "RenamedStream", "load_id_map", "read_named", "with_own_names"]
 
+
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+"""A mark of UTF-8, and white space."""
 
 Names: TypeAlias = "str | os.PathLike[str] | Mapping[str, RecordId] | Mapping[int, RecordId]"
 """From names in the baseline to those in the other runs; or a file of both."""
@@ -174,12 +177,13 @@ def load_id_map(source: Names) -> IdMap:
             lines, Parquet) with them in the columns `a` and `b`, or in the first two.
 
     Raises:
-        LogError: the file cannot be read.
+        LogError: the file cannot be read, or is empty.
         UsageError: it has no two columns, a name is empty, or stands for two.
     """
     if isinstance(source, str | os.PathLike):
         from detloader.importers import read_log
 
+        _require_some(Path(source))
         table, _ = read_log(Path(source))
         return IdMap(_two_columns(table, source), str(source))
     try:
@@ -240,6 +244,15 @@ def _lacking(ids: pa.Array[Any], names: pa.ChunkedArray[Any]) -> pa.Array[Any]:
     known = compute.is_in(ids, value_set=names.combine_chunks())
     found: pa.Array[Any] = ids.filter(compute.invert(known))
     return found
+
+
+def _require_some(path: Path) -> None:
+    """Refuse what is no file, or an empty one, in the words of a map and not of a log."""
+    if not path.is_file():
+        raise LogError(f"{path} is no file: name the one with the names of records in both runs")
+    with path.open("rb") as file:
+        if not any(line.strip(_BLANK) for line in file):
+            raise LogError(f"{path} is empty: a map of names has two columns, a and b")
 
 
 def _two_columns(table: pa.Table, source: str | os.PathLike[str]) -> pa.Table:

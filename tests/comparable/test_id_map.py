@@ -162,9 +162,20 @@ def test_a_file_that_is_no_map_is_refused(tmp_path: Path, text: str) -> None:
         compare(tmp_path, ["x"], ["k"], csv(tmp_path, text))
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(LogError, match="is no file"):
-        compare(tmp_path, ["x"], ["k"], tmp_path / "ids.csv")
+@pytest.mark.parametrize("name", ["ids.csv", "."])
+def test_what_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(LogError, match=r"is no file: name the one with the names of records"):
+        compare(tmp_path, ["x"], ["k"], tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["ids.csv", "ids.jsonl", "ids.parquet"])
+@pytest.mark.parametrize("text", ["", "\n", "\ufeff"])
+def test_an_empty_file_is_said_to_lack_the_columns_of_a_map(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(LogError, match="is empty: a map of names has two columns, a and b"):
+        compare(tmp_path, ["x"], ["k"], tmp_path / name)
 
 
 def test_rows_that_were_not_kept_cannot_be_renamed(tmp_path: Path) -> None:
