@@ -22,7 +22,6 @@ _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
 _DESCRIPTORS = (
     types.FunctionType,
     types.GetSetDescriptorType,
-    types.MemberDescriptorType,
     classmethod,
     staticmethod,
     property,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from detloader.generators.looks import Looks, Seen
+from detloader.generators.looks import WORDS, Looks, Seen
 from detloader.generators.memory import Pieces, pieces_of
 from detloader.generators.search import find_generators
 
@@ -20,7 +20,7 @@ GLOBALS = ("python", "numpy", "torch")
 """The generators that are there in every program, in the order of their columns."""
 
 _WORD_BYTES = 8
-_STATE_BYTES = 32
+_STATE_BYTES = WORDS * _WORD_BYTES
 _join = b"".join
 
 

@@ -158,12 +158,14 @@ class RowMaker:
         if not self._labelled:
             return {}
         unknown: list[int | None] = [None]
-        found = itertools.chain(
-            *(chunk.witness.labels or unknown * chunk.witness.rows for chunk in chunks)
-        )
-        # Labels are shown and never compared: one that the column cannot hold is none.
-        labels = [None if label is None or not fits_int64(label) else label for label in found]
-        return {"label": pa.array(labels, pa.int64())}
+        told = (chunk.witness.labels or unknown * chunk.witness.rows for chunk in chunks)
+        labels = list(itertools.chain(*told))
+        try:
+            return {"label": pa.array(labels, pa.int64())}
+        except (OverflowError, pa.ArrowInvalid):
+            # Labels are shown and never compared: one that the column cannot hold is none.
+            fit = [None if label is None or not fits_int64(label) else label for label in labels]
+            return {"label": pa.array(fit, pa.int64())}
 
 
 def _without_skipped(rows: pa.Table, chunks: Sequence[Delivered]) -> pa.Table:
