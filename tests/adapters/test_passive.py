@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import random
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +14,14 @@ import torch
 
 from detloader import open_run, record
 from detloader.manifest.content import sample_digest
+from tests.support.late_closing import LATE_CLOSING, collect
 from tests.support.plain_loaders import IN_PROCESS, LOADERS, STATEFUL
 
 Make = Callable[[Path], Any]
 
-# WebDataset leaves the shards that it read to the garbage collector, who complains.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:unclosed file:ResourceWarning",
-    "ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning",
-)
+__all__ = ["collect"]
 
-
-@pytest.fixture(autouse=True)
-def _collect() -> Iterator[None]:
-    """Let it complain here, and not in whatever test comes next."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
+pytestmark = LATE_CLOSING
 
 
 def seed_all() -> None:

@@ -11,26 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader
 
 from detloader import name, open_run, record_all
 from detloader.errors import UsageError
 from detloader.manifest.verify import verify_run
-
-
-def loader() -> DataLoader[Any]:
-    return DataLoader(TensorDataset(torch.arange(8)))
-
-
-def records(run: Path, stream: str) -> list[Any]:
-    return open_run(run).streams[stream].table(["record"])["record"].to_pylist()
-
-
-def fit(batches: Any) -> None:
-    """Stand for a trainer, whose loop nobody can change."""
-    for _ in batches:
-        pass
+from tests.support.blocks import fit, loader, records
 
 
 def test_a_decorated_function_is_recorded_while_it_runs(tmp_path: Path) -> None:

@@ -148,16 +148,15 @@ print(keras.backend.backend(), history.history, np.random.rand())
 """
 
 
-@pytest.mark.parametrize("backend", ["tensorflow", "torch"])
-def test_fit_of_a_program_is_the_stream_of_its_line(backend: str, tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text(PROGRAM)
-    environment = os.environ | {"KERAS_BACKEND": backend}
+def outputs(program: str, backend: str, folder: Path) -> list[str]:
+    """Return what a program prints by itself, and what it prints while it is recorded."""
+    (folder / "train.py").write_text(program)
     record = [sys.executable, "-m", "detloader", "record", "-o", "run", "--"]
-    said = [
+    return [
         subprocess.run(
             [*command, sys.executable, "train.py"],
-            cwd=tmp_path,
-            env=environment,
+            cwd=folder,
+            env=os.environ | {"KERAS_BACKEND": backend},
             capture_output=True,
             text=True,
             timeout=100,
@@ -165,10 +164,15 @@ def test_fit_of_a_program_is_the_stream_of_its_line(backend: str, tmp_path: Path
         ).stdout
         for command in ([], record)
     ]
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "torch"])
+def test_fit_of_a_program_is_the_stream_of_its_line(backend: str, tmp_path: Path) -> None:
+    bare, recorded = outputs(PROGRAM, backend, tmp_path)
     found = rows(tmp_path / "run", "train.py:7")
 
-    assert said[0] == said[1]
-    assert said[0].startswith(backend)
+    assert bare == recorded
+    assert bare.startswith(backend)
     assert found["epoch"] == [0] * 160 + [1] * 160
     assert found["batch"] == [place // 32 for place in range(160)] * 2
     assert found["record"][:160] != found["record"][160:] or backend == "tensorflow"
@@ -219,21 +223,7 @@ print(history.history, scores)
 
 @pytest.mark.parametrize("backend", ["tensorflow", "torch"])
 def test_validation_is_one_stream_and_so_is_each_evaluation(backend: str, tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text(VALIDATING)
-    environment = os.environ | {"KERAS_BACKEND": backend}
-    record = [sys.executable, "-m", "detloader", "record", "-o", "run", "--"]
-    bare, recorded = (
-        subprocess.run(
-            [*command, sys.executable, "train.py"],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=True,
-        ).stdout
-        for command in ([], record)
-    )
+    bare, recorded = outputs(VALIDATING, backend, tmp_path)
     streams = open_run(tmp_path / "run").streams
 
     assert bare == recorded

@@ -11,27 +11,13 @@ from typing import Any
 import grain
 import pytest
 import tensorflow as tf
-import torch
-from torch.utils.data import DataLoader, Dataset, TensorDataset
+from torch.utils.data import DataLoader, Dataset
 
 from detloader import check, name, open_run, record_all, to_grain
 from detloader.errors import UsageError
 from detloader.manifest.verify import verify_run
 from detloader.naming import name_of
-
-
-def loader(**options: Any) -> DataLoader[Any]:
-    return DataLoader(TensorDataset(torch.arange(8)), **options)
-
-
-def records(run: Path, stream: str) -> list[Any]:
-    return open_run(run).streams[stream].table(["record"])["record"].to_pylist()
-
-
-def fit(batches: Any) -> None:
-    """Stand for a trainer, whose loop nobody can change."""
-    for _ in batches:
-        pass
+from tests.support.blocks import fit, loader, records
 
 
 def test_what_a_block_iterates_is_recorded(tmp_path: Path) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,22 +14,12 @@ import numpy as np
 import pytest
 
 from detloader import open_run, record, to_grain
+from tests.support.late_closing import LATE_CLOSING, collect
 from tests.support.plain_loaders import write_shard
 
-# WebDataset leaves the shard that it read to the garbage collector, who complains.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:unclosed file:ResourceWarning",
-    "ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning",
-)
+__all__ = ["collect"]
 
-
-@pytest.fixture(autouse=True)
-def _collect() -> Iterator[None]:
-    """Let it complain here, and not in whatever test comes next."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
+pytestmark = LATE_CLOSING
 
 
 class BadFileError(Exception):

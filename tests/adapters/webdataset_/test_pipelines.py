@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import gc
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,21 +15,11 @@ from torch.utils.data import DataLoader, IterableDataset
 from detloader import audit, open_run, record
 from detloader.errors import UsageError
 from detloader.findings import Verdict
+from tests.support.late_closing import LATE_CLOSING, collect
 
-# WebDataset leaves the shards that it read to the garbage collector, who complains.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:unclosed file:ResourceWarning",
-    "ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning",
-)
+__all__ = ["collect"]
 
-
-@pytest.fixture(autouse=True)
-def _collect() -> Iterator[None]:
-    """Let it complain here, and not in whatever test comes next."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
+pytestmark = LATE_CLOSING
 
 
 @pytest.fixture
