@@ -24,18 +24,11 @@ class NamingIterator(OwnedIterator):
         self._attribution = attribution
         self._failure: Exception | None = None
 
-    def __next__(self) -> Any:
-        return self._named(super().__next__)
-
-    def get_next(self) -> Any:
-        """Return the next element, or raise OutOfRangeError after the last."""
-        return self._named(super().get_next)
-
-    def _named(self, step: Any) -> Any:
+    def _next_internal(self) -> Any:
         if self._failure is not None:
             raise self._failure
         try:
-            return step()
+            return super()._next_internal()
         except tf.errors.OutOfRangeError:
             raise
         except tf.errors.OpError as error:

@@ -67,6 +67,7 @@ def test_datasets_in_nested_arguments_are_recorded(tmp_path: Path) -> None:
 
 
 def test_a_function_finds_its_own_datasets_in_each_session_anew(tmp_path: Path) -> None:
+    tf.random.set_seed(1)
     train, valid = numbers(), numbers("valid", 8)
 
     @tf.function  # type: ignore[untyped-decorator]  # TensorFlow has no types

@@ -31,16 +31,23 @@ class Iterations:
 
     def __init__(self, begin: Callable[[], Any]) -> None:
         self._begin = begin
-        self._tokens = itertools.count()
         self._alive: dict[int, Iteration] = {}
         self._next_epoch = 0
         self._counting = threading.Lock()
 
     def begin(self) -> int:
-        """Return the token of a new iteration."""
-        token = next(self._tokens)
+        """Return the token of a new iteration, which no other one in this process has."""
+        token = next(_tokens)
         self._alive[token] = Iteration(self._begin())
         return token
+
+    def begin_again(self, token: int) -> None:
+        """Let an iteration be a new one, under its token."""
+        self._alive[token] = Iteration(self._begin())
+
+    def has_delivered(self, token: int) -> bool:
+        """Tell whether an element of an iteration was counted."""
+        return self._alive[token].number > 0
 
     def step(self, token: int) -> Iteration:
         """Return the iteration of an element that is delivered."""
@@ -57,3 +64,6 @@ class Iterations:
         iteration.number += 1
         with self._counting:
             self._next_epoch = max(self._next_epoch, last_epoch + 1)
+
+
+_tokens = itertools.count()
