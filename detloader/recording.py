@@ -27,7 +27,11 @@ from detloader.manifest.keyed import IdHash
 from detloader.manifest.prefix import continuation
 from detloader.manifest.relative import IdRoot
 from detloader.manifest.rounding import Rounding, is_strong
-from detloader.manifest.run_id import rank_from_environment, ranks_from_environment
+from detloader.manifest.run_id import (
+    rank_from_environment,
+    ranks_from_environment,
+    stream_of_attempt,
+)
 from detloader.manifest.sampling import sampling_of
 from detloader.manifest.schema import Level, Recipe
 from detloader.recorder import find_recorder
@@ -73,7 +77,8 @@ def record(
     Args:
         loader: a stream of `to_grain`, or any iterable.
         run: folder of the run; this rank's part is `RUN/<stream>/rank-<rank>`.
-        stream: name of this loader, where a program has several.
+        stream: name of this loader, where a program has several. Where `torchrun` started the
+            ranks again, it ends in `+restart1`, `+restart2` and so on.
         rank: data-parallel rank of this process; by default the shard that the loader reads,
             where it says so, else as its launcher set it, else 0.
         level: "digest" keeps digests alone, "order" IDs, "full" draws and content too.
@@ -124,6 +129,7 @@ def record(
         then=then,
     )
     adapter = find_adapter(loader)
+    stream = stream_of_attempt(stream)
     if rank is None:
         rank, ranks = told_rank(loader) or (rank_from_environment(), ranks_from_environment())
     else:

@@ -19,6 +19,7 @@ __all__ = [
     "rank_from_environment",
     "ranks_from_environment",
     "ranks_told",
+    "stream_of_attempt",
 ]
 
 PROGRAM = "DETLOADER_PROGRAM_RUN_ID"
@@ -86,6 +87,15 @@ def ranks_from_environment() -> int | None:
     """Return how many ranks this process's launcher started; None where it does not say."""
     sizes = (_number(size) for rank, size in _RANKS.items() if _number(rank) is not None)
     return next(sizes, None) or None
+
+
+def stream_of_attempt(stream: str) -> str:
+    """Return the name that a stream has in this attempt of the launcher's.
+
+    `torchrun` starts all ranks again where one failed: rows of the two attempts are not mixed.
+    """
+    restarts = _number("TORCHELASTIC_RESTART_COUNT")
+    return f"{stream}+restart{restarts}" if restarts else stream
 
 
 def ranks_told(environment: Mapping[str, str]) -> tuple[str | None, ...]:

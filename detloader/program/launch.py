@@ -16,7 +16,12 @@ from detloader.errors import RunExistsError, UsageError
 from detloader.interception.lineage import CHILD
 from detloader.manifest.folders import find_ranks
 from detloader.manifest.layout import check_address, is_remote, rank_name, whole_address
-from detloader.manifest.run_id import PROGRAM, rank_from_environment, ranks_told
+from detloader.manifest.run_id import (
+    PROGRAM,
+    rank_from_environment,
+    ranks_told,
+    stream_of_attempt,
+)
 
 __all__ = ["OPTIONS", "PROCESS", "RUN", "STARTUP", "launch"]
 
@@ -79,10 +84,11 @@ def _is_isolated(command: str, arguments: Sequence[str]) -> bool:
 
 
 def _is_taken(run: str) -> bool:
-    there = {folder.name for folder in find_ranks(run)}
+    there = [*find_ranks(run)]
     if there and _is_rank():
         # Others of the launcher may have begun; whose run it is, their ID will tell.
-        return rank_name(rank_from_environment()) in there
+        mine, attempt = rank_name(rank_from_environment()), stream_of_attempt("")
+        return any(folder.name == mine and folder.stream.endswith(attempt) for folder in there)
     if is_remote(run):
         return bool(there)
     target = Path(run)

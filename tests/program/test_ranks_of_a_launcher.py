@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from detloader import open_run
+from detloader import check, open_run
 from detloader.manifest.verify import verify_run
 from tests.support.programs import record_program, write_program
 
@@ -73,6 +73,28 @@ def test_a_rank_is_not_recorded_over_itself(tmp_path: Path) -> None:
 
     assert (first.returncode, again.returncode) == (0, 2)
     assert again.stderr.startswith("detloader: run exists: ")
+
+
+def test_ranks_that_are_started_again_have_streams_of_their_own(tmp_path: Path) -> None:
+    program = write_program(tmp_path, TEXT)
+    for restarts, rank in (("0", "1"), ("1", "0"), ("1", "1")):  # rank 0 failed at first
+        environment = {
+            **os.environ,
+            "RANK": rank,
+            "WORLD_SIZE": "2",
+            "TORCHELASTIC_RESTART_COUNT": restarts,
+        }
+        done = record_program(tmp_path, sys.executable, program, env=environment)
+        assert (done.returncode, done.stderr) == (0, "")
+    first, second = open_run(tmp_path / "run").streams.values()
+
+    assert second.name == f"{first.name}+restart1"
+    assert [[rank.header.rank for rank in stream.ranks] for stream in (first, second)] == [
+        [1],
+        [0, 1],
+    ]
+    assert (first.complete, second.complete) == (False, True)
+    assert not check(tmp_path / "run").findings
 
 
 def test_launchers_on_two_nodes_make_one_run(tmp_path: Path) -> None:
