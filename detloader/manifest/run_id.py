@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
 import uuid
 from collections.abc import Mapping
 
@@ -26,7 +28,8 @@ PROGRAM = "DETLOADER_PROGRAM_RUN_ID"
 """ID that a recorded program's processes share where neither user nor launcher gave one."""
 
 _GIVEN = "DETLOADER_RUN_ID"
-_OTHERS = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", PROGRAM)
+_ELASTIC = "TORCHELASTIC_RUN_ID"
+_OTHERS = (_ELASTIC, "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", PROGRAM)
 # A process's rank, and how many there are, as launchers set them.
 _RANKS = {
     "RANK": "WORLD_SIZE",
@@ -44,10 +47,11 @@ class _RunId(msgspec.Struct):
 def choose_run_id(run: str, given: str | None = None) -> str:
     """Return the ID that the ranks and streams of a run share.
 
-    It is the one given, else `DETLOADER_RUN_ID`, else the launcher's job, else the recorded
-    program's, else that of a rank that was there first, else a new one. The new one comes from
-    the operating system's entropy, so that no generator of the program moves. Where a launcher
-    runs within a job or a program, the ID of either is this process's own.
+    It is the one given, else `DETLOADER_RUN_ID`, else the launcher's job (of a `torchrun` without
+    `--rdzv-id`, the place where its ranks meet), else the recorded program's, else that of a rank
+    that was there first, else a new one. The new one comes from the operating system's entropy, so
+    that no generator of the program moves. Where a launcher runs within a job or a program, the ID
+    of either is this process's own.
 
     Raises:
         RunExistsError: a rank that was there first belongs to another run.
@@ -66,7 +70,22 @@ def _own_ids(given: str | None) -> list[str]:
     """Return the IDs that a rank of this process's run may have, the one that it takes first."""
     if one := given or os.environ.get(_GIVEN):
         return [one]
-    return [value for name in _OTHERS if (value := os.environ.get(name))]
+    told = {name: os.environ.get(name) for name in _OTHERS}
+    if told[_ELASTIC] == "none":
+        told[_ELASTIC] = _id_of_meeting()
+    return [*filter(None, told.values())]
+
+
+def _id_of_meeting() -> str:
+    """Return an ID made of where the ranks of a `torchrun` meet to which nobody gave one.
+
+    All such jobs call themselves "none". Two at once cannot meet at one place; those of one node
+    each may well name theirs alike.
+    """
+    size = os.environ.get("WORLD_SIZE")
+    node = platform.node() if size == os.environ.get("LOCAL_WORLD_SIZE") else ""
+    place = (node, os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT"))
+    return hashlib.sha256(repr(place).encode()).hexdigest()[:32]
 
 
 def _id_of_first_rank(run: str) -> str | None:

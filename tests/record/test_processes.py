@@ -119,6 +119,17 @@ def test_the_launchers_id_is_the_runs(tmp_path: Path, name: str) -> None:
     assert open_run(tmp_path / "run").run_id == "job-7"
 
 
+def test_two_torchruns_without_an_id_are_two_runs(tmp_path: Path) -> None:
+    job = {"TORCHELASTIC_RUN_ID": "none", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
+    said = [
+        finish(start("one_rank", tmp_path / "run", RANK=rank, MASTER_PORT=port, **job))
+        for rank, port in (("0", "29500"), ("1", "29400"), ("1", "29500"))
+    ]
+
+    assert [each.split()[0] for each in said] == ["recorded", "RunExistsError", "recorded"]
+    assert open_run(tmp_path / "run").complete
+
+
 def test_our_own_variable_stands_above_the_launchers(tmp_path: Path) -> None:
     finish(start("one_rank", tmp_path / "run", DETLOADER_RUN_ID="mine", TORCHELASTIC_RUN_ID="none"))
 
