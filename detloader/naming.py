@@ -7,7 +7,7 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from detloader.errors import UsageError
-from detloader.manifest.layout import check_stream
+from detloader.manifest.layout import MOST_OF_NAME, check_stream
 
 __all__ = ["declared_with_name", "name", "name_of"]
 
@@ -31,7 +31,7 @@ def name(loader: Loader, stream: str, *, declared: Mapping[str, object] | None =
 
     Args:
         loader: the loader, before it is iterated.
-        stream: its name: letters, digits and any of `_ . : = @ + -`.
+        stream: its name: up to 100 letters, digits and any of `_ . : = @ + -`.
         declared: what it is meant to be, as `record` takes it: that each rank reads all of a
             validation set is `{"config": {"replication": True}}`.
 
@@ -39,19 +39,19 @@ def name(loader: Loader, stream: str, *, declared: Mapping[str, object] | None =
         The loader itself.
 
     Raises:
-        UsageError: no stream can have that name, `declared` is no mapping or has a field that
-            is unknown or of the wrong type, or the loader is of a kind that has no place for a
+        UsageError: no stream can have that name, `declared` is no mapping, has a field that is
+            unknown or of the wrong type, or cannot be written as JSON, or the loader is of a kind that has no place for a
             name, such as a list.
     """
-    if not isinstance(stream, str):
-        raise UsageError(f"{stream!r} names no stream; give text")
-    check_stream(stream)
+    check_stream(stream, MOST_OF_NAME)
     if not isinstance(declared, Mapping | None):
         raise UsageError(f"declared is a mapping of fields, not {declared!r}")
     if declared:
         from detloader.adapters.declaring import settled
+        from detloader.manifest.canonical import check_json
 
-        settled({}, declared)  # or it would be found when the loader is iterated, far from here
+        # Or it would be found when the loader is iterated, far from here.
+        check_json(settled({}, declared))
     try:
         _names[loader] = stream
         _declared[loader] = declared or {}

@@ -9,6 +9,8 @@ import sysconfig
 from pathlib import Path
 from types import FrameType
 
+from detloader.manifest.layout import MOST_OF_NAME
+
 __all__ = ["is_installed", "is_library", "place_of_caller"]
 
 _ELSEWHERE = re.compile(r"[^A-Za-z0-9_.:=@+-]")
@@ -37,7 +39,7 @@ def place_of_caller() -> str:
             if not is_library(name):
                 break
         frame = frame.f_back
-    return _ELSEWHERE.sub("_", place)[-90:].lstrip(".:=@+-") or "program"
+    return _ELSEWHERE.sub("_", place)[-MOST_OF_NAME:].lstrip(".:=@+-") or "program"
 
 
 def is_library(file: str) -> bool:

@@ -18,12 +18,12 @@ from typing import cast
 import msgspec
 import rfc8785
 
-from detloader.errors import DamageError
+from detloader.errors import DamageError, UsageError
 from detloader.findings import JsonValue
 from detloader.manifest.long_lists import members_of, object_of
 from detloader.manifest.schema import SCHEMA_VERSION, Header
 
-__all__ = ["MOST_BYTES", "canonical_bytes", "decode_header", "encode_header"]
+__all__ = ["MOST_BYTES", "canonical_bytes", "check_json", "decode_header", "encode_header"]
 
 MOST_BYTES = 2**26
 """Bytes of a header; those of a billion rows have ten million."""
@@ -37,6 +37,19 @@ _MANY = 1000
 def canonical_bytes(value: JsonValue) -> bytes:
     """Return the one JSON text that stands for a value, in UTF-8."""
     return rfc8785.dumps(_tag(value))
+
+
+def check_json(declared: msgspec.Struct) -> None:
+    """Refuse what a user declared, alone or in a header, and no header can hold.
+
+    Raises:
+        UsageError: a value is of a kind that JSON has not.
+    """
+    try:
+        canonical_bytes(msgspec.to_builtins(declared))
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"what was declared cannot be written as JSON: {error}"
+        raise UsageError(message) from error
 
 
 def encode_header(header: Header) -> bytes:

@@ -13,6 +13,7 @@ __all__ = [
     "HEADER",
     "JOURNAL",
     "LOCK",
+    "MOST_OF_NAME",
     "ORDER",
     "PART_PATH",
     "RANK",
@@ -36,12 +37,18 @@ RANK = "rank-"
 SIGNATURE = "signature.json"
 PART_PATH = re.compile(r"order/part-[0-9]{6,}\.parquet")
 
+MOST_OF_NAME = 100
+"""Characters of a loader's name."""
+
+MOST_OF_FOLDER = 200
+"""Characters of a stream's: that of its loader, and which one, child and attempt it is."""
+
 # A stream's name is a folder's: no separators, no dot at either end, nothing that a shell
 # would expand, and none of the names that Windows keeps for devices. The colon is for names
 # of the form `train.py:41`; on Windows, where runs are read but not recorded, copies of such
 # a run need another name.
 _STREAM = re.compile(
-    r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))(?!.*\.$)[a-z0-9_][a-z0-9_.:=@+-]{0,99}",
+    r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))(?!.*\.$)[a-z0-9_][a-z0-9_.:=@+-]*",
     re.ASCII | re.IGNORECASE,
 )
 
@@ -66,16 +73,22 @@ def whole_address(run: str | os.PathLike[str]) -> str:
     return os.fspath(run) if is_remote(run) else str(Path(run).absolute())
 
 
-def check_stream(stream: str) -> None:
+def check_stream(stream: str, most: int = MOST_OF_FOLDER) -> None:
     """Refuse a name that no stream can have.
+
+    Args:
+        stream: the name.
+        most: how many characters it may have.
 
     Raises:
         UsageError: it cannot be a folder's.
     """
-    if not _STREAM.fullmatch(stream):
+    if not isinstance(stream, str):
+        raise UsageError(f"{stream!r} names no stream; give text")
+    if len(stream) > most or not _STREAM.fullmatch(stream):
         message = (
             f"stream {stream!r} cannot name a folder: "
-            "use up to 100 letters, digits and any of _ . : = @ + -"
+            f"use up to {most} letters, digits and any of _ . : = @ + -"
         )
         raise UsageError(message)
 

@@ -17,7 +17,7 @@ import msgspec
 import pyarrow as pa
 
 from detloader.errors import UsageError
-from detloader.manifest.canonical import encode_header
+from detloader.manifest.canonical import check_json, encode_header
 from detloader.manifest.column_types import column_types
 from detloader.manifest.digests import arrow_type, block_digests
 from detloader.manifest.fingerprints import fingerprint
@@ -250,7 +250,7 @@ class RankWriter:
             self.discard()
 
     def _begin(self, run_id: str | None) -> None:
-        _check_json(self._header)
+        check_json(self._header)
         with self.folder.beginning():
             run_id = choose_run_id(self.folder.run, run_id)
             self._header = msgspec.structs.replace(self._header, run_id=run_id)
@@ -321,11 +321,3 @@ class RankWriter:
         if self._journal is not None:
             self._journal.close()
             self.folder.drop_journal()
-
-
-def _check_json(header: Header) -> None:
-    try:
-        encode_header(header)
-    except (TypeError, ValueError, RecursionError) as error:
-        message = f"what was declared cannot be written as JSON: {error}"
-        raise UsageError(message) from error

@@ -58,6 +58,21 @@ def test_a_name_is_the_streams_own(tmp_path: Path) -> None:
     assert set(open_run(tmp_path / "run").streams) == {"train"}
 
 
+def test_the_longest_name_has_room_for_further_streams(tmp_path: Path) -> None:
+    program = write_program(
+        tmp_path,
+        """
+        from detloader import name
+        for _ in range(2):
+            for (x,) in name(DataLoader(data), "x" * 100):
+                pass
+        """,
+    )
+    record_program(tmp_path, sys.executable, program)
+
+    assert set(open_run(tmp_path / "run").streams) == {"x" * 100, "x" * 100 + "-2"}
+
+
 def test_what_the_program_draws_is_what_it_drew_before(tmp_path: Path) -> None:
     text = """
         import random

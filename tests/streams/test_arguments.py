@@ -120,6 +120,15 @@ def test_a_name_that_no_stream_can_have_is_refused_when_it_is_given(stream: str)
     assert "cannot name a folder" in refused(lambda: name(to_grain([1]), stream))
 
 
+@pytest.mark.parametrize("value", [object(), {"deeper": [object()]}, "\ud800"])
+def test_what_no_header_can_hold_is_refused_when_it_is_declared(value: Any) -> None:
+    declared = {"config": {"x": value}}
+
+    assert "cannot be written as JSON" in refused(
+        lambda: name(to_grain([1]), "train", declared=declared)
+    )
+
+
 @pytest.mark.parametrize("preprocess", [5, "x", []])
 def test_preprocess_is_a_function(preprocess: Any) -> None:
     assert refused(lambda: interleaved(preprocess=preprocess)).startswith("preprocess is ")
