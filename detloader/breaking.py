@@ -16,13 +16,16 @@ class Breaks:
 
     Attributes:
         noted: whether the loader broke off.
+        asked: whether it was asked for an element; None where nobody sees that.
     """
 
     def __init__(self) -> None:
         self.noted = False
+        self.asked: bool | None = None
 
     def __enter__(self) -> None:
         """Begin a step."""
+        self.asked = True
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Note an error."""

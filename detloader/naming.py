@@ -40,8 +40,8 @@ def name(loader: Loader, stream: str, *, declared: Mapping[str, object] | None =
 
     Raises:
         UsageError: no stream can have that name, `declared` is no mapping, has a field that is
-            unknown or of the wrong type, or cannot be written as JSON, or the loader is of a kind that has no place for a
-            name, such as a list.
+            unknown or of the wrong type, or cannot be written as JSON, or the loader is of a kind
+            that has no place for a name, such as a list.
     """
     check_stream(stream, MOST_OF_NAME)
     if not isinstance(declared, Mapping | None):

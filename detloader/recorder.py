@@ -56,6 +56,7 @@ class Recorder(Generic[ChunkT]):
     Attributes:
         wrapped: the loader that is recorded and its twin, while it is recorded.
         raises: whether a loss is raised into the loop after all.
+        needed: whether there is to be a run of a loader that was never asked for an element.
         breaks: stands around each step of the loader; one that broke off is a part.
     """
 
@@ -74,6 +75,7 @@ class Recorder(Generic[ChunkT]):
         """
         self.wrapped: tuple[object, Any] | None = None
         self.raises = False
+        self.needed = True
         self.breaks = Breaks()
         self._writer = writer
         self._encode = encode
@@ -138,12 +140,10 @@ class Recorder(Generic[ChunkT]):
         self._drain()
         self._warn_of_root()
         try:
-            self._writer.close(
-                seeds=self._seeds,
-                lost=self._lost,
-                skipped=None if self._sampler is None else self._sampler.skipped,
-                broken_off=broken_off or self.breaks.noted,
-            )
+            if self.needed or self.breaks.asked is not False:
+                self._seal(broken_off=broken_off or self.breaks.noted)
+            else:
+                self._writer.discard()
         except Exception as error:  # noqa: BLE001  # the training is over, but not the program
             self._error = self._error or error
             self._note_loss()
@@ -153,6 +153,14 @@ class Recorder(Generic[ChunkT]):
         self.forget()
         if not broken_off:
             self._raise_if_asked()
+
+    def _seal(self, *, broken_off: bool) -> None:
+        self._writer.close(
+            seeds=self._seeds,
+            lost=self._lost,
+            skipped=None if self._sampler is None else self._sampler.skipped,
+            broken_off=broken_off,
+        )
 
     def leave(self) -> None:
         """Leave the run to the parent, in a forked child; it says so at a row that it loses."""

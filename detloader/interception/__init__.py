@@ -6,6 +6,7 @@ changes     the way back
 graphs      datasets that TensorFlow iterates by itself
 fits        what Keras's `fit` takes
 session     the run that loaders go to, one stream for each
+aside       what is iterated, and is no training
 places      where a loader was made, which names its stream
 block       `record_all`: a session for as long as a block or a function runs
 

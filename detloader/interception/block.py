@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any, Self, TypeVar, cast
 
 from detloader.errors import UsageError
-from detloader.interception.nothing import tell_nothing
+from detloader.interception.nothing import ranks_there, tell_nothing
 from detloader.interception.session import Session, begin_session, end_session
 from detloader.interception.steps import Steps
 from detloader.manifest.layout import check_address, whole_address
@@ -91,6 +91,7 @@ class record_all:  # noqa: N801 - reads as the function that it stands for
             then=then,
         )
         self._session: Session | None = None
+        self._before: frozenset[str] = frozenset()
 
     def __call__(self, function: Function) -> Function:
         """Return a function that is recorded whenever it runs.
@@ -110,6 +111,7 @@ class record_all:  # noqa: N801 - reads as the function that it stands for
         """
         if self._session is not None:
             raise UsageError(f"this block records {self._run} already: make another record_all")
+        self._before = ranks_there(self._run)
         self._session = Session(self._run, self._options)
         begin_session(self._session)
         return self
@@ -120,8 +122,8 @@ class record_all:  # noqa: N801 - reads as the function that it stands for
         if session is None:
             return
         end_session(session)
-        if kind is None:
-            _say_if_nothing_was_recorded(self._run)
+        if kind is None and not (session.refused and self._before):  # which was said
+            _say_if_nothing_was_recorded(self._run, self._before)
 
     def _another(self) -> Self:
         another = copy.copy(self)
@@ -156,6 +158,6 @@ def _spanned_steps(
         return (yield from steps)
 
 
-def _say_if_nothing_was_recorded(run: str) -> None:
-    if (told := tell_nothing(run, "the block")) is not None:
+def _say_if_nothing_was_recorded(run: str, before: frozenset[str]) -> None:
+    if (told := tell_nothing(run, "the block", before)) is not None:
         _log.warning("%s", told)

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from detloader.adapters.fit import FitWatch
+from detloader.interception.aside import without_recording
 from detloader.interception.places import place_of_caller
-from detloader.interception.session import Session, is_recorded, without_recording
+from detloader.interception.session import Session, is_recorded
 
 __all__ = ["SessionFit"]
 

@@ -15,6 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, finalize, ref
 
 from detloader.interception import hooks
+from detloader.interception.aside import is_aside, without_recording
 from detloader.interception.changes import Changes
 from detloader.interception.lineage import count_anew, lineage
 from detloader.interception.places import place_of_caller
@@ -30,7 +31,6 @@ __all__ = [
     "note_places",
     "sessions_of_context",
     "twin_of",
-    "without_recording",
 ]
 
 _log = logging.getLogger("detloader")
@@ -50,6 +50,7 @@ class Session:
         self._options = options
         self._numbers: dict[str, Iterator[int]] = {}
         self._endings: list[Callable[[], object]] = []
+        self.refused = False
         self.waits = False  # as the generator does whose session this is
 
     def record(
@@ -81,6 +82,7 @@ class Session:
 
     def refuse(self, reason: object) -> None:
         """Say why a loader is not recorded."""
+        self.refused = True
         _log.warning("not recorded: %s", reason)
 
     def at_end(self, ending: Callable[[], object]) -> None:
@@ -129,23 +131,17 @@ class Session:
             if (recorder := recorder_of(twin)) is not None:
                 # Or the loader would live as long as the program.
                 recorder.wrapped = None
+                recorder.needed = False
                 self.at_end(finalize(twin if owner is None else owner, recorder.close))
             return twin
         message = f"{self._run} has {_MOST:,} streams {name!r} already: choose another folder"
         raise RunExistsError(message)
 
 
-class _Thread(threading.local):
-    """Whether this thread is inside a loader that is recorded already."""
-
-    inside = False
-
-
 _places: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 _sessions: list[Session] = []
 sessions_of_context: ContextVar[tuple[Session, ...]] = ContextVar("detloader_sessions", default=())
 _beginning = threading.RLock()
-_thread = _Thread()
 
 
 def begin_session(session: Session) -> None:
@@ -188,19 +184,9 @@ def note_places(kind: Any, changes: Changes) -> None:
 
 def _note_place(loader: object) -> None:
     """Remember where the program made a loader, if it is made now and for the first time."""
-    if not _thread.inside:
+    if not is_aside():
         with contextlib.suppress(TypeError):  # one that cannot be referred to weakly
             _places.setdefault(loader, place_of_caller())
-
-
-@contextlib.contextmanager
-def without_recording() -> Iterator[None]:
-    """Let what is made and iterated in here, such as what a loader reads, go unrecorded."""
-    before, _thread.inside = _thread.inside, True
-    try:
-        yield
-    finally:
-        _thread.inside = before
 
 
 def is_recorded(loader: object) -> bool:
@@ -223,19 +209,19 @@ def twin_of(loader: Any) -> Any | None:
 class _Twin:
     """What is iterated in one loader's place in one session; a copy of the loader has none."""
 
-    def __init__(self, twin: Any = None, loader: Any = None, session: Any = None) -> None:
+    def __init__(self, twin: Any, loader: Any, session: Session) -> None:
         self.twin = twin
-        self._loader = loader if loader is None else ref(loader)
+        self._loader = ref(loader)
         self._session = session
         self._process = os.getpid()
 
     def stands_for(self, loader: object, session: Session) -> bool:
-        known = self._loader and self._loader()
         is_ours = self._session is session and self._process == os.getpid()
-        return known is loader and is_ours
+        return self._loader() is loader and is_ours
 
-    def __reduce__(self) -> tuple[type[_Twin], tuple[()]]:
-        return _Twin, ()
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        # Whoever is sent the loader may have no recorder.
+        return type(None), ()
 
 
 def adopt(loader: Any) -> None:
@@ -269,7 +255,7 @@ class _Abandon:
 
 def current_session() -> Session | None:
     """Return the session that a loader that is iterated now would go to."""
-    if _thread.inside or not _sessions:
+    if is_aside() or not _sessions:
         return None
     of_all = [session for session in _sessions if not session.waits]
     return next(reversed(_own_sessions() or of_all), None)

@@ -258,3 +258,16 @@ def test_each_block_that_records_nothing_says_so(
     assert [entry.message for entry in caplog.records] == [
         f"{tmp_path / 'run'} has no rows: the block iterated no loader that could be recorded"
     ] * 2
+
+
+def test_a_block_that_adds_nothing_to_a_run_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with record_all(tmp_path / "run"):
+        fit(loader())
+    with record_all(tmp_path / "run"):
+        fit([1, 2])
+
+    assert [entry.message for entry in caplog.records] == [
+        f"{tmp_path / 'run'} has no further rows: the block iterated no loader that is recorded"
+    ]

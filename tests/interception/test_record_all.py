@@ -248,3 +248,28 @@ def test_a_dataset_that_is_being_recorded_can_be_sent_elsewhere(tmp_path: Path) 
         assert [*workers] == [0, 1, 2, 3]
 
     assert [[*one] for one in copies] == [[0, 1, 2, 3]] * 2
+
+
+def test_an_iterator_that_is_never_used_leaves_no_stream(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with record_all(tmp_path / "none"):
+        iterators = [iter(loader()), iter(grain.MapDataset.range(4)), iter(to_grain([1]))]
+    with record_all(tmp_path / "run"):
+        iterators += [iter(name(loader(), "unused"))]
+        fit(name(loader(), "used"))
+        fit(name(loader(batch_size=9, drop_last=True), "empty"))
+
+    assert not (tmp_path / "none").exists()
+    assert "no loader that could be recorded" in caplog.text
+    assert {*open_run(tmp_path / "run").streams} == {"used", "empty"}
+
+
+def test_what_is_pickled_while_it_is_recorded_has_nothing_of_the_recording(tmp_path: Path) -> None:
+    loaders = [loader(), grain.MapDataset.range(4)]
+    with record_all(tmp_path / "run"):
+        for one in loaders:
+            fit(one)
+        pickled = [pickle.dumps(one) for one in loaders]
+
+    assert not any(b"detloader." in each for each in pickled)

@@ -116,6 +116,7 @@ class RecordedStream(Sealing, grain.IterDataset[Any]):
         self.has_child = True  # as in BatchStream: keeps `__next__` from being replaced
         self.plan = witnessed.plan
         self._recorder = recorder
+        recorder.breaks.asked = False
         self.first_epoch = 0
         self.next_epoch = 0
 

@@ -135,6 +135,7 @@ class RecordedDataloader(Dataloader):
         # Not the loader's own __init__: the files were looked into already.
         vars(self).update(vars(original))
         self._recorder = recorder
+        recorder.breaks.asked = False
         self._witnessing = witnessing
 
     def __iter__(self) -> grain.DatasetIterator[Any]:
@@ -171,6 +172,7 @@ class RecordedEpoch(Sealing, grain.IterDataset[Any]):
         self.has_child = True  # as in Stream: keeps `__next__` from being replaced
         self.plan = witnessed.plan
         self._recorder = recorder
+        recorder.breaks.asked = False
         self._iterations = 0
 
     def __iter__(self) -> grain.DatasetIterator[Any]:

@@ -37,6 +37,7 @@ class Recording:
     Attributes:
         watch: callable; returns what watches one more iterator.
         breaks: stands around each step of the loader.
+        looks: whether the iterators that are begun now are a part of the run.
         seeds: those of the orders, in order of first use.
     """
 
@@ -45,6 +46,8 @@ class Recording:
     ) -> None:
         self.watch = watch
         self.breaks = recorder.breaks
+        self.breaks.asked = False
+        self.looks = True
         self._recorder = recorder
         self._seeds = seeds
         self._epochs = EpochNumbers()

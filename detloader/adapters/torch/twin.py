@@ -52,8 +52,11 @@ class RecordedLoader(DataLoader[Any]):
             return super()._get_iterator()
         iteration = self.begin_iteration()
         observed = self._observed(self._recording)
-        with self._recording.breaks:
+        try:
             iterator: Any = observed._get_iterator()  # noqa: SLF001 - this class's own
+        except BaseException:
+            self._recording.breaks.noted = True
+            raise
         if "next_iter_state" in vars(self):
             # A checkpoint is taken up once.
             vars(self)["next_iter_state"] = vars(observed)["next_iter_state"]
@@ -76,7 +79,7 @@ class RecordedLoader(DataLoader[Any]):
 
     def begin_iteration(self) -> Iteration | None:
         """Note what is known of an iteration that is about to begin."""
-        if self._recording is None:
+        if self._recording is None or not self._recording.looks:
             return None
         resumed = vars(self).get("next_iter_state") is not None
         for holder in epoch_holders(self):
@@ -98,7 +101,8 @@ class RecordedLoader(DataLoader[Any]):
         plain = self.unrecorded.__new__(self.unrecorded)
         vars(plain).update(vars(self))
         vars(plain).pop("_recording", None)
-        return _itself, (plain,)
+        # By the oldest protocol, for the newer ones ask whether the object is of that class.
+        return plain.__reduce_ex__(0)
 
     def close(self) -> None:
         """Seal the run."""
@@ -112,10 +116,6 @@ class RecordedLoader(DataLoader[Any]):
         """Seal the run; after an error it is a part of what it was meant to be."""
         if self._recording is not None:
             self._recording.close(broken_off=kind is not None)
-
-
-def _itself(loader: DataLoader[Any]) -> DataLoader[Any]:
-    return loader
 
 
 @functools.cache

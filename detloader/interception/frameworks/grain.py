@@ -8,9 +8,10 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from detloader.interception.aside import without_recording
 from detloader.interception.changes import Changes
 from detloader.interception.places import is_library
-from detloader.interception.session import note_places, twin_of, without_recording
+from detloader.interception.session import note_places, twin_of
 
 __all__ = ["MODULE", "install", "iterate_twin_of"]
 

@@ -6,20 +6,22 @@ import functools
 from types import ModuleType
 from typing import Any
 
+from detloader.interception.aside import without_recording
 from detloader.interception.changes import Changes
-from detloader.interception.session import without_recording
 
-__all__ = ["MODULE", "install"]
+__all__ = ["MODULE", "install", "unrecorded"]
 
 MODULE = "keras.src.trainers.trainer"
 
 
 def install(module: ModuleType, changes: Changes) -> None:
     """Change what builds a model."""
-    changes.replace(module.Trainer, "_symbolic_build", _unrecorded)
+    changes.replace(module.Trainer, "_symbolic_build", unrecorded)
 
 
-def _unrecorded(build: Any) -> Any:
+def unrecorded(build: Any) -> Any:
+    """Return a method in which nothing is recorded."""
+
     @functools.wraps(build)
     def building(*arguments: Any, **options: Any) -> Any:
         with without_recording():

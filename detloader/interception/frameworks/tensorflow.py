@@ -6,9 +6,10 @@ import functools
 from types import ModuleType
 from typing import Any
 
+from detloader.interception.aside import without_recording
 from detloader.interception.changes import Changes
 from detloader.interception.graphs import is_loop, iterated_in
-from detloader.interception.session import note_places, without_recording
+from detloader.interception.session import note_places
 
 __all__ = ["MODULE", "install"]
 

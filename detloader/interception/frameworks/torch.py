@@ -6,10 +6,11 @@ import functools
 from types import ModuleType
 from typing import Any
 
+from detloader.interception.aside import is_aside
 from detloader.interception.changes import Changes
 from detloader.interception.session import adopt, note_places
 
-__all__ = ["MODULE", "adopt_on_iteration", "install"]
+__all__ = ["MODULE", "adopt_on_iteration", "adopt_unless_recorded", "install"]
 
 MODULE = "torch.utils.data.dataloader"
 
@@ -25,11 +26,23 @@ def adopt_on_iteration(kind: Any, changes: Changes) -> None:
     changes.replace(kind, "__iter__", _adopting)
 
 
+def adopt_unless_recorded(loader: Any) -> None:
+    """Let a loader record what it delivers from here on, if it does not."""
+    if vars(loader).get("_recording") is None:
+        adopt(loader)
+
+
 def _adopting(iterate: Any) -> Any:
     @functools.wraps(iterate)
     def begin(loader: Any) -> Any:
-        if vars(loader).get("_recording") is None:
-            adopt(loader)
-        return iterate(loader)
+        adopt_unless_recorded(loader)
+        recording = vars(loader).get("_recording")
+        if recording is None or not is_aside():
+            return iterate(loader)
+        recording.looks = False
+        try:
+            return iterate(loader)
+        finally:
+            recording.looks = True
 
     return begin
