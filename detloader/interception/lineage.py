@@ -20,7 +20,7 @@ from types import FrameType
 from detloader.interception.places import is_installed, is_library
 from detloader.manifest.run_id import ranks_told
 
-__all__ = ["CHILD", "count_anew", "keep_number", "lineage", "starting"]
+__all__ = ["CHILD", "count_anew", "is_starting", "keep_number", "lineage", "starting"]
 
 CHILD = "DETLOADER_PROGRAM_CHILD"
 """Which child of a recorded program this is: 2.1 is the first one of the second."""
@@ -81,6 +81,11 @@ def starting(kind: str | None, environment: Mapping[str, str] | None = None) -> 
         _thread.busy = False
         if told:
             os.environ[CHILD] = _number()
+
+
+def is_starting() -> bool:
+    """Tell whether this thread starts a child that has its number."""
+    return _thread.busy
 
 
 def count_anew() -> None:

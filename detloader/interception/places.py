@@ -17,6 +17,9 @@ _ELSEWHERE = re.compile(r"[^A-Za-z0-9_.:=@+-]")
 
 _OURS = str(Path(__file__).parent.parent)
 
+_SENT = "<dynamic-code>"
+"""What cloudpickle calls the file of a function that it brought from another process."""
+
 _AUTOGRAPH = "__autograph_generated_file"
 """In the name of a file that TensorFlow writes a function to, and that nobody can find again."""
 
@@ -31,6 +34,8 @@ def place_of_caller() -> str:
     place = "program"
     while frame is not None:
         name = frame.f_code.co_filename
+        if name == _SENT:
+            name = frame.f_globals.get("__file__", name)
         if _is_typed(frame):
             place = f"{name.strip('<>')}:{frame.f_lineno}"
             break

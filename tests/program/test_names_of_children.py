@@ -87,6 +87,42 @@ def test_programs_and_forks_are_numbered_as_they_start(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("how", ["posix_spawn", "posix_spawnp", "by place"])
+def test_programs_that_are_given_an_environment_are_numbered(how: str, tmp_path: Path) -> None:
+    text = """
+        if len(sys.argv) > 2:
+            sys.stdin.read()
+            iterate(int(sys.argv[2]))
+            sys.exit()
+        def start(rows, given):
+            command = [sys.executable, __file__, "", str(rows)]
+            if sys.argv[1] == "by place":
+                before = [-1, None, given, None, None, None, True, False, None]
+                return subprocess.Popen(command, *before, dict(os.environ)).pid
+            actions = [(os.POSIX_SPAWN_DUP2, given, 0)]
+            spawn = getattr(os, sys.argv[1])
+            return spawn(command[0], command, dict(os.environ), file_actions=actions)
+        begin, end = os.pipe()
+        first = start(10, begin)
+        os.close(begin)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.waitpid(start(11, nothing), 0)
+        os.close(end)
+        os.waitpid(first, 0)
+        """
+
+    assert streams(tmp_path, text, how) == {PLACE: 10, f"{PLACE}@2": 11}
+
+
+def test_a_function_that_was_sent_by_value_is_known_by_its_file(tmp_path: Path) -> None:
+    text = """
+        import cloudpickle
+        cloudpickle.loads(cloudpickle.dumps(iterate))(10)
+        """
+
+    assert streams(tmp_path, text) == {PLACE: 10}
+
+
 def test_children_of_another_block_are_numbered_from_the_first_again(tmp_path: Path) -> None:
     text = """
         from detloader import record_all

@@ -13,7 +13,13 @@ __all__ = ["MODULE", "install"]
 
 MODULE = "multiprocessing.process"
 
-_BY_CHANCE = {"concurrent.futures.process", "multiprocessing.managers", "multiprocessing.pool"}
+_BY_CHANCE = {
+    "concurrent.futures.process",
+    "joblib.externals.loky.process_executor",
+    "loky.process_executor",
+    "multiprocessing.managers",
+    "multiprocessing.pool",
+}
 """Modules of what serves whoever asks: which of them does is no property of the program."""
 
 

@@ -11,9 +11,12 @@ from typing import Any
 from detloader.interception.changes import Changes
 from detloader.interception.lineage import CHILD, starting
 
-__all__ = ["MODULE", "install"]
+__all__ = ["MODULE", "command_name", "install", "told_number"]
 
 MODULE = "subprocess"
+
+_ENV = 9
+"""Place of `env` behind the command."""
 
 
 def install(module: ModuleType, changes: Changes) -> None:
@@ -24,16 +27,26 @@ def install(module: ModuleType, changes: Changes) -> None:
 def _numbered(init: Any) -> Any:
     @functools.wraps(init)
     def begin(popen: Any, args: Any, *arguments: Any, **options: Any) -> None:
-        environment = options.get("env")
-        with starting(_command(args), environment) as number:
-            if environment is not None and CHILD in environment:
-                options["env"] = {**environment, CHILD: number}
-            init(popen, args, *arguments, **options)
+        given = [*arguments]
+        # Who gives it by its place gives all before it, too.
+        place, where = (_ENV, given) if len(given) > _ENV else ("env", options)
+        environment = arguments[_ENV] if len(given) > _ENV else options.get("env")
+        with starting(command_name(args), environment) as number:
+            if environment is not None:
+                where[place] = told_number(environment, number)
+            init(popen, args, *given, **options)
 
     return begin
 
 
-def _command(args: Any) -> str:
+def told_number(environment: Any, number: str) -> Any:
+    """Return a child's environment with its number; one that knows of no recording as it is."""
+    if CHILD in environment:
+        return {**environment, CHILD: number}
+    return environment
+
+
+def command_name(args: Any) -> str:
     """Return the name of a command: that of another one is no number of this."""
     several = isinstance(args, Sequence) and not isinstance(args, str | bytes)
     words = str(args[0] if several and args else args).split(maxsplit=1)
