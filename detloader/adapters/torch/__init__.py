@@ -45,7 +45,7 @@ from detloader.adapters.torch.reading import SampleReader
 from detloader.adapters.torch.recording import Recording
 from detloader.adapters.torch.rows import Columns, RowMaker
 from detloader.adapters.torch.samplers import deciding_sampler, gives_lists
-from detloader.adapters.torch.subsets import places_of
+from detloader.adapters.torch.subsets import places_of, size_of
 from detloader.adapters.torch.twin import RecordedLoader, twin_of
 from detloader.adapters.torch.watch import Watch
 from detloader.errors import UsageError
@@ -123,7 +123,7 @@ def _record(loader: DataLoader[Any], request: Request) -> RecordedLoader:
     )
     watch = functools.partial(_watch, loader, request, generators)
     ids = _ids_of_indices(loader, request)
-    rows = RowMaker(columns, ids)
+    rows = RowMaker(columns, ids, _count_of_indices(loader, request))
     seeds: dict[int, None] = {}
     writer = request.writer(**_declared(loader, request, generators, ids))
     return twin_of(loader, Recording(watch, Recorder(writer, rows.encode, seeds), seeds))
@@ -149,6 +149,12 @@ def _ids_of_indices(loader: DataLoader[Any], request: Request) -> pa.Array[Any] 
         message = "an iterable data set has no indices: give ids as a key or a function of a sample"
         raise UsageError(message)
     return id_array(request.ids, len(cast("Sized", loader.dataset)))
+
+
+def _count_of_indices(loader: DataLoader[Any], request: Request) -> int | None:
+    """Return how many records indices count; None where they count others, or nobody says."""
+    is_indexed = not isinstance(loader.dataset, IterableDataset)
+    return size_of(loader.dataset) if is_indexed and request.ids is None else None
 
 
 def _watch(loader: DataLoader[Any], request: Request, generators: Sequence[str] | None) -> Watch:

@@ -99,15 +99,17 @@ class Columns:
 class RowMaker:
     """Makes rows of one loader's batches."""
 
-    def __init__(self, columns: Columns, ids: pa.Array[Any] | None) -> None:
+    def __init__(self, columns: Columns, ids: pa.Array[Any] | None, size: int | None) -> None:
         """Say which columns there are.
 
         Args:
             columns: those.
             ids: ID of each index of the data set; None where the index is the ID.
+            size: how many records those IDs count that are indices; None where nobody says.
         """
         self._columns = columns
         self._ids = ids
+        self._size = size
         self._labelled: bool | None = None
 
     def encode(self, chunks: Sequence[Delivered]) -> pa.Table:
@@ -146,10 +148,11 @@ class RowMaker:
         if isinstance(found[0], list):
             return {"record": pa.array(list(itertools.chain(*found)), pa.string())}
         numbers = np.concatenate([np.asarray(ids, np.int64) for ids in found])
-        if self._ids is None:
-            return {"record": numbers}
         # Data sets that are lists count from the end, too.
-        places = np.where(numbers < 0, numbers + len(self._ids), numbers)
+        size = self._size if self._ids is None else len(self._ids)
+        places = numbers if size is None else np.where(numbers < 0, numbers + size, numbers)
+        if self._ids is None:
+            return {"record": places}
         return {"record": self._ids.take(places), "index": places}
 
     def _labels(self, chunks: Sequence[Delivered]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from torch.utils.data import Subset
 
 from detloader.adapters import find_places
 
-__all__ = ["places_of"]
+__all__ = ["places_of", "size_of"]
 
 
 def places_of(dataset: object) -> pa.Array[Any] | None:
@@ -27,8 +27,20 @@ def places_of(dataset: object) -> pa.Array[Any] | None:
             return None
         places = _through(places, below)
         dataset = dataset.dataset
-    below = find_places(dataset)
-    return places if below is None or not _are_numbers(places) else _through(places, below)
+    if not _are_numbers(places):
+        return places
+    if (below := find_places(dataset)) is not None:
+        return _through(places, below)
+    size = size_of(dataset)
+    return places if places is None or size is None else _from_start(places, size)
+
+
+def size_of(dataset: Any) -> int | None:
+    """Return how many records a data set has; None where it does not say."""
+    try:
+        return len(dataset)
+    except Exception:  # noqa: BLE001  # a user's own raises what it likes
+        return None
 
 
 def _are_numbers(places: pa.Array[Any] | None) -> bool:

@@ -72,6 +72,13 @@ def test_lists_of_indices_are_batches_of_records(tmp_path: Path) -> None:
     assert rows_of(tmp_path / "lists", *names) == rows_of(tmp_path / "samples", *names)
 
 
+def test_an_index_that_counts_from_the_end_is_the_record_that_it_means(tmp_path: Path) -> None:
+    sampler: Any = [-1, 0, -4, 3]
+    stream = recorded(torch_loader(torch.arange(4), sampler=sampler), tmp_path / "run")
+
+    assert column(stream, "record") == [3, 0, 0, 3]
+
+
 def test_text_and_other_keys_are_ids_too(tmp_path: Path) -> None:
     recorded(torch_loader({"a": 1, "b": 2}, sampler=["b", "a"]), tmp_path / "text")
     recorded(torch_loader({(0, 1): 1}, sampler=[(0, 1)]), tmp_path / "pairs")
