@@ -52,6 +52,7 @@ class RecordedLoader(DataLoader[Any]):
             return super()._get_iterator()
         iteration = self.begin_iteration()
         observed = self._observed(self._recording)
+        state = vars(self).get("next_iter_state")
         try:
             iterator: Any = observed._get_iterator()  # noqa: SLF001 - this class's own
         except BaseException:
@@ -62,6 +63,7 @@ class RecordedLoader(DataLoader[Any]):
             vars(self)["next_iter_state"] = vars(observed)["next_iter_state"]
         iterator.__class__ = _recorded_steps(type(iterator))  # type: ignore[arg-type]
         iterator.iteration = iteration
+        iterator.surplus = _surplus(iterator, state)
         return cast("_BaseDataLoaderIter", iterator)
 
     def _observed(self, recording: Recording) -> DataLoader[Any]:
@@ -123,20 +125,37 @@ def _recorded_steps(kind: type[_BaseDataLoaderIter]) -> type[_RecordedSteps]:
     return type(kind.__name__, (_RecordedSteps, kind), {})
 
 
+def _surplus(iterator: Any, state: dict[str, Any] | None) -> int:
+    """Return how many batches too many an iterator counts that took up a checkpoint.
+
+    Torchdata counts a batch again that it reads again, to come to where the checkpoint stood.
+    """
+    if state is None:
+        return 0
+    snapshot = state.get("_snapshot")
+    if snapshot is None:
+        delivered = state.get("_num_yielded", 0)
+    else:
+        delivered = snapshot["_snapshot_step"] + state["_steps_since_snapshot"]
+    return int(iterator._num_yielded - delivered)  # noqa: SLF001 - Torch's
+
+
 class _RecordedSteps(_BaseDataLoaderIter):
     """An iterator of Torch's that hands over each batch without its witness."""
 
     iteration: Iteration | None
+    surplus: int
 
     def __next__(self) -> Any:
         with self.iteration.breaks if self.iteration else contextlib.nullcontext():
             delivery = super().__next__()
         if self.iteration is not None:
-            self.iteration.put(delivery.witness, self._num_yielded - 1)
+            self.iteration.put(delivery.witness, self._num_yielded - self.surplus - 1)
         return delivery.batch
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:  # noqa: FBT001, FBT002 - Torch's
         """Begin again, with the same workers."""
         # Workers that persist may outlive the recording of their loader.
         self.iteration = loader.begin_iteration() if isinstance(loader, RecordedLoader) else None
+        self.surplus = 0
         super()._reset(loader, first_iter)

@@ -29,11 +29,13 @@ def _numbered(init: Any) -> Any:
     def begin(popen: Any, args: Any, *arguments: Any, **options: Any) -> None:
         given = [*arguments]
         # Who gives it by its place gives all before it, too.
-        place, where = (_ENV, given) if len(given) > _ENV else ("env", options)
-        environment = arguments[_ENV] if len(given) > _ENV else options.get("env")
+        is_placed = len(given) > _ENV
+        environment = given[_ENV] if is_placed else options.get("env")
         with starting(command_name(args), environment) as number:
-            if environment is not None:
-                where[place] = told_number(environment, number)
+            if is_placed:
+                given[_ENV] = told_number(environment, number)
+            elif "env" in options:
+                options["env"] = told_number(environment, number)
             init(popen, args, *given, **options)
 
     return begin
@@ -41,9 +43,9 @@ def _numbered(init: Any) -> Any:
 
 def told_number(environment: Any, number: str) -> Any:
     """Return a child's environment with its number; one that knows of no recording as it is."""
-    if CHILD in environment:
-        return {**environment, CHILD: number}
-    return environment
+    if environment is None or CHILD not in environment:
+        return environment
+    return {**environment, CHILD: number}
 
 
 def command_name(args: Any) -> str:

@@ -57,7 +57,7 @@ def test_every_state_is_the_same(tmp_path: Path, name: str, workers: int) -> Non
 
 
 @pytest.mark.filterwarnings("ignore:Neither dataset nor iter")
-@pytest.mark.parametrize("name", ["map", "resumable"])
+@pytest.mark.parametrize("name", BUILDS)
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_resumed_epoch_goes_on_where_it_stood(tmp_path: Path, name: str, workers: int) -> None:
     torch.manual_seed(5)
