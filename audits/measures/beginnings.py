@@ -10,10 +10,16 @@ import numpy as np
 from detloader.audits.integers import contains, distinct
 
 if TYPE_CHECKING:
-    from detloader.audits.columns import Integers
+    from detloader.audits.columns import Flags, Integers
     from detloader.audits.view import StreamView
 
-__all__ = ["LateBeginning", "is_cut_before_end", "lacks_before_end", "late_beginnings"]
+__all__ = [
+    "LateBeginning",
+    "ends_early",
+    "is_cut_before_end",
+    "lacks_before_end",
+    "late_beginnings",
+]
 
 CERTAIN = 4
 """Rows in a row that must be the baseline's, for an epoch to follow its order."""
@@ -86,19 +92,37 @@ def is_cut_before_end(view: StreamView, rows: Integers) -> bool:
         view: the run; one without a baseline is not.
         rows: shape (rows,), int64; the rows of one epoch.
     """
+    return any(not kept[: kept.sum()].all() for kept in _kept(view, rows))
+
+
+def ends_early(view: StreamView, rows: Integers) -> bool:
+    """Tell whether an epoch is the baseline's, without the last records of a rank, or of more.
+
+    Args:
+        view: the run; one without a baseline is not.
+        rows: shape (rows,), int64; the rows of one epoch.
+    """
+    parts = _kept(view, rows)
+    return bool(parts) and all(kept[: kept.sum()].all() for kept in parts)
+
+
+def _kept(view: StreamView, rows: Integers) -> list[Flags]:
+    """Tell which records of an epoch of the baseline came, rank by rank.
+
+    Empty where they came in another order, or others came as well.
+    """
     if view.baseline is None or not len(rows):
-        return False
+        return []
     mine, baseline = view.take(rows), view.baseline
     whole = baseline.take(baseline.epochs.get(int(mine.epoch[0]), slice(0)))
     came, wanted = (
         {rank: of.record.values[places] for rank, places in of.by_rank()} for of in (mine, whole)
     )
     if came.keys() != wanted.keys():
-        return False
+        return []
     kept = {rank: contains(came[rank], wanted[rank]) for rank in came}
-    return all(np.array_equal(wanted[rank][kept[rank]], came[rank]) for rank in came) and any(
-        not kept[rank][: len(came[rank])].all() for rank in came
-    )
+    alike = all(np.array_equal(wanted[rank][kept[rank]], came[rank]) for rank in came)
+    return [*kept.values()] if alike else []
 
 
 def lacks_before_end(view: StreamView, rows: Integers) -> bool:

@@ -155,6 +155,8 @@ def _explain_draws(view: StreamView, source: Source, passes: Passes) -> Parts | 
     share = _share_of_tail(view, source, passes)
     if share <= 0:
         return None
+    if has_shards(view):
+        raise CannotTell("whether records or whole shards are drawn")
     log_chance = passes.rows * math.log1p(-share)
     if not is_impossible(log_chance):
         raise CannotTell("more rows: draws may miss these records by chance")

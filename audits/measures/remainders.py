@@ -11,7 +11,7 @@ import numpy as np
 
 from detloader.audits.batches import batch_spans
 from detloader.audits.integers import ascends, contains, distinct
-from detloader.audits.measures.beginnings import lacks_before_end, late_beginnings
+from detloader.audits.measures.beginnings import ends_early, lacks_before_end, late_beginnings
 from detloader.audits.measures.deliverers import deliverers_of, ranks_as_deliverers
 from detloader.audits.measures.losses import DROPS_UNEVEN, is_beginning_of_baseline
 from detloader.audits.measures.orders import have_one_order
@@ -77,6 +77,7 @@ def find_loss(census: Census, shape: Shape, known: Known) -> Loss | None:
     log_chance = _log_chance_of_never(census, lossy, never)
     undeclared = shape.drop_remainder is False
     unlikely = log_chance < math.log(UNLIKELY if undeclared else PLAUSIBLE)
+    unlikely = unlikely and not all(ends_early(census.view, epoch.rows) for epoch in lossy)
     # What an epoch leaves over each epoch does, unless batches go on from one to the next.
     some_are_whole = any(census.lost(epoch) <= 0 for epoch in census.epochs)
     for tail in _across_epochs(census, shape) if some_are_whole else tails(shape):

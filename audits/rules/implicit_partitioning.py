@@ -46,7 +46,8 @@ undecidable, only where no shuffle is meant and the declared worker count fits. 
 another number than several declared workers are no parts, for batches that workers form
 in turn look alike. A dropped last batch that explains the same count makes it
 undecidable, unless chance cannot have made the merge. Where a shuffle may be meant, the
-passes together must be longer than chance explains. Without a dropped tail it needs a
+passes together must be longer than chance explains. Draws of records in several shards may
+be draws of whole shards: it cannot tell. Without a dropped tail it needs a
 baseline in source order, and parts that truly interleave. An `index` that several records
 have in common, as where each part of a mixture counts from 0, is no place in the source.
 

@@ -145,6 +145,19 @@ def test_a_tail_that_draws_never_hit(tmp_path: Path) -> None:
     assert RULE in {skipped.rule for skipped in few.not_checked}
 
 
+def test_shards_that_draws_never_hit_are_no_tail_of_parts(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    drawn = [4, 0, 2, 5, 1, 4, 3, 0]  # of 8 shards of 35 records
+    rows = {
+        "record": [35 * shard + place for shard in drawn for place in rng.sample(range(35), 35)],
+        "shard": [shard for shard in drawn for _ in range(35)],
+    }
+    result = check(write_run(tmp_path / "run", rows, {"source_size": 280, "replacement": True}))
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["whether records or whole shards are drawn"]
+
+
 def test_implicit_parts_and_ignored_weights_are_two_faults_in_this_order(tmp_path: Path) -> None:
     rng = random.Random(5)
     schedule = iter(

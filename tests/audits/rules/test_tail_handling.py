@@ -232,6 +232,27 @@ def test_a_last_batch_that_a_prefetcher_keeps(tmp_path: Path) -> None:
     assert evidence_of(findings_of(result, RULE)[0])["explanation"] == "last batch"
 
 
+def test_the_baseline_shows_a_lost_end_though_chance_left_one_record_out_of_each(
+    tmp_path: Path,
+) -> None:
+    whole = one_batcher(60, 6, epochs=4, shuffle=True, keep=True)
+    starts = range(0, 240, 60)
+    for start in starts:  # record 7 is in the last batch of each epoch
+        place = whole["record"].index(7, start)
+        last = start + 59
+        whole["record"][place], whole["record"][last] = whole["record"][last], 7
+    kept = [row for start in starts for row in range(start, start + 54)]
+    lossy = {name: [values[row] for row in kept] for name, values in whole.items()}
+    declared = {"purpose": "eval", "source_size": 60, "batch_size": 6, "drop_remainder": False}
+    baseline = write_run(tmp_path / "whole", whole, declared)
+    result = audit(baseline, write_run(tmp_path / "lossy", lossy, declared))
+
+    (finding,) = findings_of(result, RULE)
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(finding)["explanation"] == "last batch"
+    assert evidence_of(finding)["never_count"] == 1
+
+
 def test_a_remainder_that_never_comes_in_any_epoch(tmp_path: Path) -> None:
     declared = {"purpose": "train", "source_size": 22, "batch_size": 4, "drop_remainder": True}
     rows = one_batcher(22, 4, epochs=3)

@@ -49,7 +49,9 @@ class ImplicitPartitioning(Fault):
         parts = np.arange(length * self.workers).reshape(self.workers, length)
         if self.order == "shuffled":
             parts = rng.permuted(parts, axis=1)
-        turns = rng.permutation(np.repeat(np.arange(self.workers), length))
+        turns = np.repeat(np.arange(self.workers), length)
+        while (np.diff(turns) >= 0).all():  # parts one after the other are the source's own order
+            turns = rng.permutation(turns)
         return parts.ravel()[np.argsort(np.argsort(turns, kind="stable"), kind="stable")]
 
 
