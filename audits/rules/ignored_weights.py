@@ -4,8 +4,9 @@
 
 A run that declares a weight for each record and draws all records alike: with
 replacement at equal rates, or each of them once an epoch. In an audit, a run without
-weights that draws all alike where the baseline declares weights: another sampler took
-the place of the one that reads them. Also a record of weight zero that comes.
+weights that draws all alike where the other one draws by weights that it declares: another
+sampler took the place of the one that reads them, or it never was there. Also a record of
+weight zero that comes.
 
 ## Why it hurts
 
@@ -36,6 +37,9 @@ replace the sampler in distributed training.
   weights and under equal ones. Absent where no statistics were needed.
 - `zero_weight_drawn`: IDs of records of weight zero that came, 20 at most.
 - `sampler`: those of both runs, in an audit of runs that were given others.
+
+A fault of the run, or of the other run of an audit, fails; that the baseline has no weights,
+and the other run has, is a warning, for they may have been added.
 
 ## Limits
 
@@ -81,16 +85,16 @@ from detloader.audits.measures.weighted import (
     read_weights,
     without,
 )
-from detloader.audits.rule import CannotTell, Example, Fault, Stage
+from detloader.audits.rule import CannotTell, Example, Fault, Known, Stage
 from detloader.findings import Severity
 
 if TYPE_CHECKING:
+    from detloader.audits.compare import Comparison
     from detloader.audits.measures.weighted import Draws
-    from detloader.audits.rule import Known
     from detloader.audits.view import StreamView
     from detloader.findings import JsonValue
 
-__all__ = ["EXAMPLE", "STAGE", "check_run"]
+__all__ = ["EXAMPLE", "STAGE", "check_run", "compare_runs"]
 
 STAGE = Stage.SAMPLER
 
@@ -106,7 +110,23 @@ EXAMPLE = Example(
 
 def check_run(view: StreamView, known: Known) -> list[Fault]:
     """Find weights that have no effect."""
-    declaring = _declaring(view)
+    if view.declared("weights") is not None or view.baseline is None:
+        return _judge(view, view, known)
+    return _judge(view, view.baseline, known)
+
+
+def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
+    """Find a baseline that draws all alike, where the other run draws by weights."""
+    a, b = comparison.a, comparison.b
+    if a.declared("weights") is not None or b.declared("weights") is None:
+        return []
+    if known.causes or _judge(b, b, known):
+        return []
+    return _judge(a, b, Known())
+
+
+def _judge(view: StreamView, declaring: StreamView, known: Known) -> list[Fault]:
+    """Judge the rows of a run by the weights of that run, or of the other one of an audit."""
     if declaring.declared("weights") is None:
         raise CannotTell("weights")
     rows = without_padding(view)
@@ -117,20 +137,13 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
         return []
     draws = collect_draws(rows, weights, names, places)
     if drawn := np.flatnonzero((weights == 0) & (draws.counts > 0)).tolist():
-        return [_zero_drawn(view, draws, drawn)]
+        return [_zero_drawn(view, declaring, draws, drawn)]
     kept = without(declaring, draws, known)
     if len(np.unique(kept.weights)) < 2:  # noqa: PLR2004
         return []
     if kept.repeats:
-        return _judge_rates(view, kept)
-    return _judge_permutation(view, kept, declaring.declared("replacement"))
-
-
-def _declaring(view: StreamView) -> StreamView:
-    """Give the run whose weights are to show: the baseline, where this one declares none."""
-    if view.declared("weights") is not None or view.baseline is None:
-        return view
-    return view.baseline
+        return _judge_rates(view, declaring, kept)
+    return _judge_permutation(view, declaring, kept)
 
 
 def _show(draws: Draws) -> dict[str, JsonValue]:
@@ -139,23 +152,21 @@ def _show(draws: Draws) -> dict[str, JsonValue]:
     return {"draws": draws.rows, "records": show_shares(draws), "effect": effect}
 
 
-def _zero_drawn(view: StreamView, draws: Draws, drawn: list[int]) -> Fault:
+def _zero_drawn(view: StreamView, declaring: StreamView, draws: Draws, drawn: list[int]) -> Fault:
     named = [draws.names[place] for place in drawn[:SHOWN]]
     rows = int(draws.counts[drawn].sum())
     listed = ", ".join(map(str, named[:NAMED])) + (", …" if len(drawn) > NAMED else "")
     return _fault(
         view,
+        declaring,
         f"Records of weight zero come: {listed}, in {rows} of {draws.rows} rows.",
         _show(draws) | {"zero_weight_drawn": [*named]},
     )
 
 
-def _judge_permutation(
-    view: StreamView,
-    draws: Draws,
-    replacement: bool | None,  # noqa: FBT001 - a declared field, not a switch
-) -> list[Fault]:
+def _judge_permutation(view: StreamView, declaring: StreamView, draws: Draws) -> list[Fault]:
     """Judge a run in which no record comes twice in an epoch."""
+    replacement = declaring.declared("replacement")
     if replacement is not True and view.ranks > 1:
         raise CannotTell("replacement: without it, weights move the order alone")
     log_odds = 0.0 if replacement else log_odds_of_orders(draws)
@@ -168,13 +179,15 @@ def _judge_permutation(
         raise CannotTell(
             "more rows" if replacement else "more epochs, for weights may move the order alone"
         )
-    whose = "these weights" if _declaring(view) is view else "the baseline's weights"
+    owner = _owner(view, declaring)
+    whose = {"": "these weights", "a": "the baseline's weights", "b": "the weights of b"}[owner]
     why = f"draws by {whose}, with replacement, would repeat records"
     if not replacement:
         why = f"draws by {whose} would repeat records, or bring heavy ones first"
     return [
         _fault(
             view,
+            declaring,
             f"No record comes twice in an epoch, in {draws.rows} rows: {why}.",
             _show(draws) | {"p_declared": math.exp(log_chance)},
         )
@@ -194,7 +207,7 @@ def _log_chance_of_no_repeat(draws: Draws) -> float:
     )
 
 
-def _judge_rates(view: StreamView, draws: Draws) -> list[Fault]:
+def _judge_rates(view: StreamView, declaring: StreamView, draws: Draws) -> list[Fault]:
     """Judge how often records come."""
     by_weight, by_place = groups_of(draws)
     equal = np.full(len(draws.weights), 1 / len(draws.weights))
@@ -209,10 +222,12 @@ def _judge_rates(view: StreamView, draws: Draws) -> list[Fault]:
     if p_uniform < PLAUSIBLE:
         return []
     worst, ratio = furthest_off(draws)
+    alike = "All" if _owner(view, declaring) == "b" else "Weights have no effect: all"
     return [
         _fault(
             view,
-            f"Weights have no effect: all {len(draws.names)} records come at equal rates in "
+            declaring,
+            f"{alike} {len(draws.names)} records come at equal rates in "
             f"{draws.rows} rows. Record {draws.names[worst]} has {draws.realised[worst]:.1%} of "
             f"them where {draws.weights[worst]:.1%} are declared, {ratio:.3g} times off.",
             _show(draws) | {"p_declared": p_declared, "p_uniform": p_uniform},
@@ -220,19 +235,36 @@ def _judge_rates(view: StreamView, draws: Draws) -> list[Fault]:
     ]
 
 
-def _fault(view: StreamView, message: str, evidence: dict[str, JsonValue]) -> Fault:
-    cause = "The sampler does not read the weights that it was given."
+def _fault(
+    view: StreamView, declaring: StreamView, message: str, evidence: dict[str, JsonValue]
+) -> Fault:
+    owner = _owner(view, declaring)
+    cause = {
+        "": "The sampler does not read the weights that it was given.",
+        "a": "The weights of the baseline were dropped.",
+        "b": "The baseline was drawn without weights.",
+    }[owner]
     samplers = view.otherwise.get("sampler")
-    if _declaring(view) is not view:
-        cause = "The weights of the baseline were dropped."
-        if isinstance(samplers, list) and all(isinstance(name, str) for name in samplers):
-            weighted, plain = samplers
-            cause = f"{plain} took the place of {weighted}, and reads no weights."
-            evidence["sampler"] = samplers
+    if owner and isinstance(samplers, list) and all(isinstance(name, str) for name in samplers):
+        weighted, plain = samplers if owner == "a" else reversed(samplers)
+        cause = f"{plain} took the place of {weighted}, and reads no weights."
+        if owner == "b":
+            cause = f"The baseline was drawn by {plain}, which reads no weights."
+        evidence["sampler"] = samplers
+    if owner == "b":
+        first, rest = message[0].lower(), message[1:]
+        message = f"In run a, which has no weights where run b has, {first}{rest}"
     return Fault(
-        severity=Severity.FAIL,
+        severity=Severity.WARN if owner == "b" else Severity.FAIL,
         message=message,
         cause=cause,
         evidence=evidence,
         confirm=show(view.path),
     )
+
+
+def _owner(view: StreamView, declaring: StreamView) -> str:
+    """Tell which run of an audit has the weights, where it is the other one; else nothing."""
+    if declaring is view:
+        return ""
+    return "a" if declaring is view.baseline else "b"

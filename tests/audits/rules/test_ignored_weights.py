@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from detloader.audits import audit, check
-from detloader.findings import Result
+from detloader.findings import Result, Severity
 from tests.support.results import evidence_of, findings_of, lacking, loud_rules
 from tests.support.runs import write_run
 
@@ -166,6 +166,45 @@ def test_weights_that_the_other_run_dropped_are_the_cause(tmp_path: Path) -> Non
     assert (finding.run, finding.cause) == ("b", "The weights of the baseline were dropped.")
     assert findings_of(audit(a, undeclared), RULE) == []
     assert lacking(audit(plain, undeclared), RULE) == ["weights"]
+
+
+@pytest.mark.parametrize("kind", ["rates", "permutations", "zero"])
+def test_weights_that_the_baseline_lacks_are_the_cause_too(kind: str, tmp_path: Path) -> None:
+    rng = random.Random(0)
+    weights = [0.0 if kind == "zero" else 1.0, *[1.0] * 14, *[9.0] * 15]
+    rows = [record for _ in range(40) for record in rng.sample(range(30), 30)]
+    plain = rows if kind == "permutations" else rng.choices(range(30), k=6000)
+    rows = rng.choices(range(30), weights, k=len(plain))
+    each = 30 if kind == "permutations" else 6000
+    epoch = [place // each for place in range(len(plain))]
+    told = {"shuffle": True, "source_size": 30, "seed": 1}
+    sampler = {"weighted": {"sampler": "Weighted"}, "plain": {"sampler": "Plain"}}
+    a = write_run(
+        tmp_path / "a", {"record": plain, "epoch": epoch}, told | {"config": sampler["plain"]}
+    )
+    declared = {"weights": weights, "replacement": True, "config": sampler["weighted"]}
+    b = write_run(tmp_path / "b", {"record": rows, "epoch": epoch}, told | declared)
+    result = audit(a, b)
+    finding = result.findings[0]
+
+    assert (finding.rule, finding.severity) == (RULE, Severity.WARN)
+    assert finding.message.startswith("In run a, which has no weights where run b has, ")
+    assert finding.cause == "The baseline was drawn by Plain, which reads no weights."
+    assert evidence_of(finding)["sampler"] == ["Plain", "Weighted"]
+
+
+def test_weights_that_neither_run_is_drawn_by_are_the_fault_of_the_run_that_has_them(
+    tmp_path: Path,
+) -> None:
+    rng = random.Random(0)
+    told = {"shuffle": True, "source_size": 5}
+    rows = [{"record": rng.choices(range(5), k=1500)} for _ in "ab"]
+    a = write_run(tmp_path / "a", rows[0], told)
+    b = write_run(tmp_path / "b", rows[1], told | {"weights": [1, 2, 3, 4, 5]})
+    (finding,) = findings_of(audit(a, b), RULE)
+
+    assert (finding.severity, finding.run) == (Severity.FAIL, "b")
+    assert finding.cause == "The sampler does not read the weights that it was given."
 
 
 def test_too_few_draws_cannot_tell(tmp_path: Path) -> None:
