@@ -91,7 +91,8 @@ def _explain(comparison: Comparison, answers: Answers) -> str | None:
     if explanation is None:
         return None
     if cause is None:
-        return f"{explanation.sentence}, but no rule names a cause"
+        what = "finds a fault" if answers.findings else "names a cause"
+        return f"{explanation.sentence}, but no rule {what}"
     told = explanation.evidence
     if cause.evidence.get("rows", explanation.rows) != explanation.rows:
         # The rule counts other rows under that name: a share of these would be wrong.

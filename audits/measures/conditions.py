@@ -220,7 +220,9 @@ def is_told_alone(stream: Stream) -> bool | None:
     return True if recorded or stream.declared.parent is not UNKNOWN else None
 
 
-def require_no_other(a: Stream, b: Stream, kind: str, others: Sequence[str]) -> None:
+def require_no_other(
+    a: Stream, b: Stream, kind: str, others: Sequence[str], *, but: Sequence[str] = ()
+) -> None:
     """Make sure that two runs differ in one kind of condition alone.
 
     Args:
@@ -228,11 +230,12 @@ def require_no_other(a: Stream, b: Stream, kind: str, others: Sequence[str]) -> 
         b: the other run.
         kind: what the rule wants to blame.
         others: further conditions that were found to differ.
+        but: settings that may differ, for the rule names them.
 
     Raises:
         CannotTell: they differ in a setting, by a restart, or in one of `others` as well.
     """
-    found = [*others, *setting_differences(a, b)]
+    found = [*others, *(name for name in setting_differences(a, b) if name not in but)]
     if is_resumed(a) or is_resumed(b):
         found.append("resume")
     if found:

@@ -1,8 +1,9 @@
 """Orders that differ as parallel readers make them differ: by who was ready first.
 
-Two traces tell delivery from a shuffle. Readers give their own records in order, so the
+Three traces tell delivery from a shuffle. Readers give their own records in order, so the
 order inside each shard (or inside each contiguous part of the source) is the same in both
-runs, while their records are interleaved otherwise. And nobody runs far ahead, so that
+runs, while their records are interleaved otherwise. Where workers are handed their work in
+the order of the other run, each of them keeps it. And nobody runs far ahead, so that
 records stand near the places that they have in the other run.
 """
 
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.integers import are_distinct, slices
+from detloader.audits.measures.parts_in_order import order_of_workers
 from detloader.audits.measures.shards import has_shards
 from detloader.audits.measures.statistics import is_impossible
 
@@ -37,8 +39,8 @@ class Delivery:
     """An order that delivery explains.
 
     Attributes:
-        trace: "shards", "parts" or "displacement".
-        groups: shards or parts whose inner order is kept; 0 for displacement.
+        trace: "shards", "parts", "workers" or "displacement".
+        groups: shards, parts or workers whose inner order is kept; 0 for displacement.
         log_chance: logarithm of the chance that a shuffle of all records leaves this trace.
     """
 
@@ -59,6 +61,8 @@ def find_delivery(comparison: Comparison) -> Delivery | None:
     found = _by_shards(comparison) or _by_parts(comparison)
     if found is not None:
         return found
+    if workers := order_of_workers(comparison):
+        return Delivery("workers", *workers)
     if _has_shards(comparison):  # another order inside the shards is another shuffle
         return None
     log_chance = _chance_of_displacements(comparison)

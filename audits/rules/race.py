@@ -4,9 +4,11 @@
 
 Two runs of one configuration with the same records, whose order was only changed by
 delivery: readers keep the order of their own shard, or of their own contiguous part
-of the source, and are interleaved otherwise; or records stand near their places in
-the other run, though not on them. And runs of one order in which readers take their
-draws from one generator: the draws are the same ones, on other records.
+of the source, and are interleaved otherwise; or each worker of one run has the order of
+the other run; or records stand near their places in the other run, though not on them.
+And runs of one order in which readers take their draws from one generator: the draws are
+the same ones, on other records. One of the runs may be declared to keep its order, and
+the other one not.
 
 ## Why it hurts
 
@@ -22,28 +24,30 @@ Four readers, each of which keeps its order:
 
 ## How to mend it
 
-Ask for deterministic delivery (`deterministic=True`, ordered maps and pools). Derive
-a generator for each record from seed, epoch and record instead of sharing one among
-threads. Where speed is worth it, declare `deterministic` false: it is a note then.
+Ask for deterministic delivery (`deterministic=True`, `in_order=True`, ordered maps and
+pools). Derive a generator for each record from seed, epoch and record instead of sharing
+one among threads. Where speed is worth it, declare `deterministic` false in both runs: it is a note
+then, and a warning where one run alone declares it.
 
 ## Evidence
 
 - `what`: "order" or "draws".
-- `trace`: "shards", "parts", "displacement", "exchanged-draws", or "exclusion": draws of
-  few values, which only threads are left to explain.
-- `groups`: shards or parts whose inner order is kept.
+- `trace`: "shards", "parts", "workers", "displacement", "exchanged-draws", or "exclusion":
+  draws of few values, which only threads are left to explain.
+- `groups`: shards, parts or workers whose inner order is kept.
 - `moved`: rows outside the longest common order, or rows with other draws.
 - `largest_displacement`: the farthest that a row, or a draw, stands from its place.
 - `shared_draws`: of exchanged draws, how many both runs took.
-- `threads`, `workers`, `deterministic`: as declared by the baseline, where they are.
+- `threads`, `workers`, `deterministic`: as declared by the baseline, where they are; `fields`:
+  `deterministic` of the baseline and of the other run, where they differ.
 - `log10_chance`: decimal logarithm of the chance that a shuffle leaves this trace.
 - `equal`: what both runs declare alike.
 
 ## Limits
 
 Is silent where seeds, topology or versions explain the difference, and where runs
-were resumed. Needs `shard`, or IDs or an `index` that are source positions, or enough
-rows to tell a short way from a shuffle; one `shard` for all rows tells nothing. Shards
+were resumed. Needs `shard`, `worker`, or IDs or an `index` that are source positions, or
+enough rows to tell a short way from a shuffle; one `shard` for all rows tells nothing. Shards
 that follow one another whole were shuffled, not raced. A third run of the same
 configuration confirms a race.
 
@@ -97,6 +101,10 @@ EXAMPLE = Example(
 )
 
 
+PROMISE = "deterministic"
+"""Whether a run is to keep its order, as declared."""
+
+
 def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     """Find orders and draws that delivery changed."""
     if not is_unexplained(comparison, known) or not has_same_records(comparison):
@@ -112,7 +120,7 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     if evidence is None:
         return []
     others = [*topology_differences(a, b), *version_differences(a, b)]
-    require_no_other(a, b, "time", others)
+    require_no_other(a, b, "time", others, but=(PROMISE,))
     return [_fault(comparison, evidence)]
 
 
@@ -145,20 +153,31 @@ def _is_parallel(comparison: Comparison) -> bool:
     return (
         (declared("threads") or 0) > 1
         or (declared("workers") or 0) > 1
-        or declared("deterministic") is False
+        or False in _promises(comparison)
     )
+
+
+def _promises(comparison: Comparison) -> list[bool | None]:
+    return [run.declared(PROMISE) for run in (comparison.a, comparison.b)]
 
 
 def _fault(comparison: Comparison, evidence: dict[str, JsonValue]) -> Fault:
     a, b = comparison.a, comparison.b
-    for name in ("threads", "workers", "deterministic"):
+    for name in ("threads", "workers", PROMISE):
         if a.declared(name) is not None:
             evidence[name] = a.declared(name)
+    promises = _promises(comparison)
+    severity, told = Severity.FAIL, ""
+    if promises == [False, False]:
+        severity, told = Severity.NOTE, " That was declared."
+    elif {*promises} == {True, False}:
+        severity = Severity.WARN
+        told = f" Run {'ab'[promises.index(False)]} alone is declared to give its order up."
+        evidence["fields"] = {PROMISE: [*promises]}
     evidence["equal"] = equal_conditions(a.stream, b.stream)
-    meant = a.declared("deterministic") is False and b.declared("deterministic") is False
     return Fault(
-        severity=Severity.NOTE if meant else Severity.FAIL,
-        message=_message(evidence) + (" That was declared." if meant else ""),
+        severity=severity,
+        message=_message(evidence) + told,
         cause="Readers deliver in the order in which they finish."
         if evidence["what"] == "order"
         else "Readers share one generator and take from it in the order in which they come.",
@@ -177,6 +196,7 @@ def _message(evidence: dict[str, JsonValue]) -> str:
         )
     kept = {
         "shards": f"the order inside each of {evidence.get('groups')} shards is kept",
+        "workers": f"each of {evidence.get('groups')} workers keeps the order of the other run",
         "parts": f"both are merges of the same {evidence.get('groups')} parts of the source",
         "displacement": "records stay near their places, far nearer than a shuffle leaves them",
     }[str(evidence["trace"])]

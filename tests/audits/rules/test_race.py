@@ -129,6 +129,64 @@ def test_a_race_that_was_declared_is_a_note(tmp_path: Path) -> None:
     assert finding.severity is Severity.NOTE
 
 
+def overtaken(size: int, workers: int, rng: random.Random) -> tuple[Any, Any]:
+    """Deliver batches of 4 of one shuffle by workers in turn, and as the workers are done."""
+    order = rng.sample(range(size), size)
+    batches = [
+        (number, number % workers, order[4 * number :][:4]) for number in range(-(-size // 4))
+    ]
+    shares = [batches[worker::workers] for worker in range(workers)]
+    runs = []
+    for delivered in (batches, merge(shares, rng)):
+        rows = [(worker, record) for _, worker, records in delivered for record in records]
+        runs.append({"worker": [row[0] for row in rows], "record": [row[1] for row in rows]})
+    return runs[0], runs[1]
+
+
+@pytest.mark.parametrize(("size", "workers"), [(60, 2), (400, 4)])
+@pytest.mark.parametrize("ordered", ["a", "b"])
+def test_a_run_that_may_give_its_order_up_beside_one_that_may_not_is_told_of(
+    size: int, workers: int, ordered: str, tmp_path: Path
+) -> None:
+    told = {"shuffle": True, "seed": 1, "workers": workers, "source_size": size}
+    in_turn, as_done = overtaken(size, workers, random.Random(size))
+    a, b = (in_turn, as_done) if ordered == "a" else (as_done, in_turn)
+    result = audit(
+        write_run(tmp_path / "a", a, told | {"deterministic": ordered == "a"}),
+        write_run(tmp_path / "b", b, told | {"deterministic": ordered == "b"}),
+    )
+    (finding,) = findings_of(result, RULE)
+    other = "b" if ordered == "a" else "a"
+
+    assert loud_rules(result) == [RULE]
+    assert finding.severity is Severity.WARN
+    assert finding.message.endswith(f"Run {other} alone is declared to give its order up.")
+    assert evidence_of(finding)["trace"] == "workers"
+    assert evidence_of(finding)["groups"] == workers
+    assert evidence_of(finding)["fields"] == {"deterministic": [ordered == "a", ordered == "b"]}
+
+
+def test_another_shuffle_is_no_race_though_one_run_may_give_its_order_up(tmp_path: Path) -> None:
+    told = {"shuffle": True, "seed": 1, "workers": 4, "source_size": 400}
+    a, b = (overtaken(400, 4, random.Random(number))[0] for number in (1, 2))
+    result = audit(
+        write_run(tmp_path / "a", a, told | {"deterministic": True}),
+        write_run(tmp_path / "b", b, told | {"deterministic": False}),
+    )
+
+    assert findings_of(result, RULE) == []
+
+
+def test_of_a_declared_race_no_formula_says_that_nothing_names_it(tmp_path: Path) -> None:
+    a, b = ({"record": [0, 1, *range(2, 64)]}, {"record": [1, 0, *range(2, 64)]})
+    for rows in (a, b):
+        rows["shard"] = [record % 2 for record in rows["record"]]
+    result = compare(tmp_path, a, b, deterministic=False)
+
+    assert [finding.severity for finding in findings_of(result, RULE)] == [Severity.NOTE]
+    assert str(result.reason).endswith("but no rule finds a fault")
+
+
 def test_draws_that_threads_exchange(tmp_path: Path) -> None:
     stream = random.Random(0).sample(range(10**9), 120)
     a, b = (
