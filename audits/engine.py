@@ -131,7 +131,8 @@ def check(
 
     Returns:
         The answer; its verdict is `clean` where no finding is above a note, `findings`
-        where one is, `inconclusive` where the run has no rows to judge.
+        where one is, `inconclusive` where the run has no rows to judge, or where a stream of
+        several ranks lacks some that the run is known to have had.
 
     Raises:
         RunNotFoundError: the path holds no run.

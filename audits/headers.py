@@ -21,6 +21,7 @@ __all__ = [
     "goes_on",
     "hidden_differences",
     "is_open",
+    "lacks_ranks",
     "not_compared",
     "several",
     "tell_hidden",
@@ -174,12 +175,17 @@ def tell_no_rows(path: str, stream: Stream) -> str | None:
     )
 
 
+def lacks_ranks(stream: Stream) -> bool:
+    """Tell whether ranks that a run is known to have had are not there."""
+    return stream.ranks_told > len(stream.ranks)
+
+
 def absent_ranks(path: str, stream: Stream) -> str | None:
     """Say which ranks of a run are not there; None where none is known to be absent."""
+    if not lacks_ranks(stream):
+        return None
     present = {rank.header.rank for rank in stream.ranks}
     absent = stream.ranks_told - len(present)
-    if absent <= 0:
-        return None
     first = islice((rank for rank in range(stream.ranks_told) if rank not in present), NAMED)
     return f"{path} lacks {several('rank', first, absent)} of {stream.ranks_told}"
 

@@ -11,6 +11,7 @@ from detloader.audits.asking import Answers, ask_about_headers
 from detloader.audits.headers import (
     compared_columns,
     difference_levels,
+    lacks_ranks,
     not_compared,
     tell_no_rows,
     tell_unfinished,
@@ -66,16 +67,23 @@ def check_stream(path: str, stream: Stream, selection: Selection) -> StreamResul
 
     (view,) = load_views([(path, stream)])
     answers = ask_about_run(selection.choose(all_rules()), view)
-    faulty = any(finding.severity is not Severity.NOTE for finding in answers.findings)
     return StreamResult(
         name=stream.name,
-        verdict=Verdict.FINDINGS if faulty else Verdict.CLEAN,
+        verdict=_judge(stream, answers),
         reason=joined(tell_unfinished(path, stream), tell_thinned(path, stream)),
         findings=answers.findings,
         not_checked=answers.not_checked,
         asked=answers.asked,
         pictures=take_pictures(Scene(a=view)) if selection.pictures else msgspec.UNSET,
     )
+
+
+def _judge(stream: Stream, answers: Answers) -> Verdict:
+    if any(finding.severity is not Severity.NOTE for finding in answers.findings):
+        return Verdict.FINDINGS
+    # Rank 0 alone may evaluate; of a stream that others have, too, each has a part.
+    shared = [rank.header.rank for rank in stream.ranks] != [0]
+    return Verdict.INCONCLUSIVE if shared and lacks_ranks(stream) else Verdict.CLEAN
 
 
 def _unreadable(path: str, stream: Stream) -> str | None:

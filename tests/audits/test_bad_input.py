@@ -108,7 +108,7 @@ def test_a_rank_that_is_not_there_is_named_and_the_others_are_compared(
 
     assert result.findings == []
     if told or gone < 3:
-        assert alone.findings == []
+        assert (alone.verdict, alone.findings) == (Verdict.INCONCLUSIVE, [])
         assert (result.verdict, result.coverage) == (Verdict.IDENTICAL, 0.75)
         assert said(result, tmp_path) == f"b lacks rank {gone} of 4"
         assert said(alone, tmp_path) == said(result, tmp_path)
@@ -117,6 +117,23 @@ def test_a_rank_that_is_not_there_is_named_and_the_others_are_compared(
         assert result.verdict is Verdict.CHANGED
         assert said(result, tmp_path).startswith("rank 3 of a is not in b; the rows of the other")
         assert lacking(result, "tail-handling") == ["all 4 ranks"]
+
+
+def test_a_rank_without_one_of_several_streams_is_named_and_rank_0_may_evaluate_alone(
+    tmp_path: Path,
+) -> None:
+    whole = deliver(ranks=4)
+    part = keep(whole, lambda _epoch, rank, _place: rank != 2)
+    first = keep(whole, lambda _epoch, rank, _place: rank == 0)
+    for stream, rows in (("main", whole), ("evaluation", first)):
+        write_run(tmp_path / "sound", rows, {"world_size": 4}, stream=stream)
+    for stream, rows in (("main", whole), ("train", part), ("val", whole)):
+        write_run(tmp_path / "part", rows, {"world_size": 4}, stream=stream)
+    sound, lacks = check(tmp_path / "sound"), check(tmp_path / "part")
+
+    assert sound.verdict is Verdict.CLEAN
+    assert lacks.verdict is Verdict.INCONCLUSIVE
+    assert said(lacks, tmp_path) == "part lacks rank 2 of 4"
 
 
 def test_a_rank_that_differs_beside_one_that_is_gone_is_a_change(tmp_path: Path) -> None:
