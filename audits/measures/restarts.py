@@ -70,12 +70,18 @@ def _first_row(whole: StreamView, epoch: int) -> int:
 
 def _rows_of_batches(whole: StreamView, resumed: StreamView, start: int, batches: int) -> int:
     size = whole.declared("batch_size") or resumed.declared("batch_size")
-    # Of a batch that has a whole epoch and more, labels do not tell where it ends.
-    short = size is not None and int(tally(whole.epoch)[1][:-1].min(initial=size)) < size
-    if "batch" in whole.compared and not short:
+    if "batch" in whole.compared and not _span_epochs(whole, size):
         starts = np.flatnonzero(batch_starts(whole)[start:])
         return int(starts[batches]) if batches < len(starts) else whole.rows - start
     return int(batches * (size or 1))
+
+
+def _span_epochs(whole: StreamView, size: int | None) -> bool:
+    """Tell whether a batch may have a whole epoch and more: labels do not tell where it ends."""
+    if size is None or int(tally(whole.epoch)[1][:-1].min(initial=size)) >= size:
+        return False
+    labels, ends = whole.compared["batch"].values, np.flatnonzero(np.diff(whole.epoch))
+    return bool((labels[ends] == labels[ends + 1]).any())
 
 
 def is_joined(whole: StreamView, resumed: StreamView, position: int) -> bool:

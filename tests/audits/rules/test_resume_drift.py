@@ -346,3 +346,16 @@ def test_marks_are_flags_numbers_or_words(before: Any, after: Any, tmp_path: Pat
 
     assert (evidence_of(finding)["kind"], evidence_of(finding)["row"]) == ("gap", 50)
     assert loud_rules(exact) == []
+
+
+def test_labels_count_batches_though_no_epoch_fills_one(tmp_path: Path) -> None:
+    whole = order(3)  # each of three workers makes a batch of its one record
+    a = rows(whole) | {"batch": [0, 1, 2] * 2}
+    b = {name: values[4:] for name, values in a.items()}
+    told = {"parent": "run-before", "batch_size": 8}
+    exact = compare(tmp_path, a, b, resume={"position": 1, "unit": "batches", "epoch": 1}, **told)
+    late = {"position": 0, "unit": "batches", "epoch": 1}
+    missed = audit(tmp_path / "a", write_run(tmp_path / "late", b, told | {"resume": late}))
+
+    assert findings_of(exact, RULE) == []
+    assert evidence_of(findings_of(missed, RULE)[0])["offset"] == 1
