@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from tests.study.loaders import Loader, Log
+from tests.study.loaders import Loader, Log, Rows
+from tests.study.sharded import SHARDS, deal_shards, with_shards
 from tests.study.sound import draw_loader, hide_some
 
 if TYPE_CHECKING:
@@ -192,10 +193,19 @@ class Resampled(Form):
         return shares
 
     def finish(self, log: Log) -> Log:
-        parts = np.array_split(self.names(), 8)
-        shard_of = {name: shard for shard, part in enumerate(parts) for name in part.tolist()}
-        shard = np.array([shard_of[record] for record in log.columns["record"].tolist()])
-        return Log(log.columns | {"shard": shard}, log.declared)
+        return with_shards(log, self.names(), 8)
+
+
+class Sharded(Form):
+    """Shards are shuffled and dealt to ranks, which shuffle by a buffer of half their share."""
+
+    name = "form: shards of ranks"
+
+    def deal(self, order: npt.NDArray[np.int64], epoch: int) -> list[Rows]:
+        return deal_shards(self, epoch, [self.rng(epoch).permutation(SHARDS)] * self.ranks)
+
+    def finish(self, log: Log) -> Log:
+        return with_shards(log, self.names(), SHARDS)
 
 
 class NeverDrawn(Form):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-__all__ = ["OPTIONAL", "PAIRS", "draw_loader", "draw_pair", "hide_some"]
+__all__ = ["OPTIONAL", "PAIRS", "draw_loader", "draw_pair", "hide_some", "part_from"]
 
 OPTIONAL = (
     "batch",
@@ -159,6 +159,29 @@ def _resumed(loader: Loader, rng: Random) -> tuple[Log, Log]:
     return log, later.declare(resume=resume, parent="run-before")
 
 
+def part_from(log: Log, told: int, began: int) -> Log:
+    """Give the part of a run that declares to begin at one of its steps, and begins at another."""
+    step = log.columns["epoch"] * len(log.columns["epoch"]) + log.columns["batch"]
+    steps = np.unique(step)
+    row = int(np.argmax(step == steps[told]))
+    place = {name: int(log.columns[name][row]) for name in ("epoch", "batch")}
+    resume = {"position": place["batch"], "unit": "batches", "epoch": place["epoch"]}
+    part = log.take(np.flatnonzero(step >= steps[began]))
+    return part.declare(resume=resume, parent="run-before")
+
+
+def _resumed_ranks(loader: Loader, rng: Random) -> tuple[Log, Log]:
+    """Restart exactly, on several ranks, in a run of its own."""
+    ranks = rng.randint(2, 4)
+    hidden = loader.hidden - {"batch", "epoch", "batch_size"}
+    log = replace(loader, ranks=ranks, stop=1.0, hidden=hidden).deliver()
+    steps = np.unique(np.stack([log.columns["epoch"], log.columns["batch"]]), axis=1).shape[1]
+    if not steps:
+        return log, log
+    restart = rng.randrange(steps)
+    return log, part_from(log, restart, restart)
+
+
 def _other_batches(loader: Loader, rng: Random) -> tuple[Log, Log]:
     whole = replace(loader, drop=False, inside=False, stop=1.0, workers=0)
     whole = replace(whole, key="record" if whole.key == "worker" else whole.key)
@@ -187,6 +210,7 @@ PAIRS: dict[str, Callable[[Loader, Random], tuple[Log, Log]]] = {
     "pair: other ranks": _other_ranks,
     "pair: stopped early": _stopped,
     "pair: resumed exactly": _resumed,
+    "pair: resumed ranks": _resumed_ranks,
     "pair: other batches": _other_batches,
     "pair: another order": _other_order,
     "pair: more epochs": _other_length,
