@@ -159,6 +159,10 @@ def test_a_sampler_without_weights_in_the_place_of_one_with_them_is_named(
     assert finding.cause == f"{name} took the place of WeightedRandomSampler, and reads no weights."
     assert finding.evidence["sampler"] == ["WeightedRandomSampler", name]
     assert "sampler" not in (result.reason or "")
+    turned = audit(b, a)
+    assert loud_rules(turned) == ["ignored-weights"]
+    (finding,) = (finding for finding in turned.findings if finding.rule == "ignored-weights")
+    assert finding.cause == f"The baseline was drawn by {name}, which reads no weights."
     # One order that comes again is evidence once: too little without a baseline.
     assert rules_of(told) == ([] if name == "SequentialSampler" else ["ignored-weights"])
 
