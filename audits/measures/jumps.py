@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.measures.restarts import restarts_of, resume_position
+from detloader.audits.measures.restarts import labelled_position, restarts_of, resume_position
 from detloader.audits.rule import CannotTell
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from detloader.audits.columns import Integers
     from detloader.audits.view import StreamView
 
-__all__ = ["Jump", "find_jumps", "kind_of_jump", "lost_and_repeated"]
+__all__ = ["Jump", "find_jumps", "find_undeclared", "kind_of_jump", "lost_and_repeated"]
 
 CERTAIN = 4
 """Rows in a row that must agree, for a place to be the one where a run went on."""
@@ -63,6 +63,36 @@ def find_jumps(
             jump = _find_jump(one.record.values, other.record.values, restarts, position)
             if jump is not None:
                 yield rank, one, other, jump
+
+
+def find_undeclared(
+    whole: StreamView, later: StreamView
+) -> Iterator[tuple[int, StreamView, StreamView, Jump]]:
+    """Yield the ranks of a run that begin elsewhere than where the labels of their rows say.
+
+    Another order may have another cause: what came must stand elsewhere in the first run.
+    """
+    if _first_label(whole) == _first_label(later):
+        return
+    parts = dict(whole.by_rank())
+    for rank, rows in later.by_rank():
+        if rank not in parts:
+            continue
+        one, other = whole.take(parts[rank]), later.take(rows)
+        position = labelled_position(one, other)
+        if position is None:
+            continue
+        first = np.zeros(1, np.int64)
+        jump = _find_jump(one.record.values, other.record.values, first, position)
+        if jump is not None and jump.restart == 0 and jump.actual is not None:
+            yield rank, one, other, jump
+
+
+def _first_label(view: StreamView) -> tuple[int, int] | None:
+    """Give epoch and label of the first batch of a run; None where it has no labels."""
+    if not view.rows or "batch" not in view.compared:
+        return None
+    return int(view.epoch[0]), int(view.compared["batch"].values[0])
 
 
 def _find_jump(

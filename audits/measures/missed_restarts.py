@@ -9,7 +9,12 @@ from detloader.audits.compare import others
 from detloader.audits.integers import distinct
 from detloader.audits.measures.conditions import is_resumed
 from detloader.audits.measures.explained import explain_missing
-from detloader.audits.measures.jumps import find_jumps, kind_of_jump, lost_and_repeated
+from detloader.audits.measures.jumps import (
+    find_jumps,
+    find_undeclared,
+    kind_of_jump,
+    lost_and_repeated,
+)
 from detloader.audits.rule import CannotTell
 from detloader.audits.view import load_views
 
@@ -52,10 +57,7 @@ def find_missed(comparison: Comparison, known: Known) -> MissedRestart | None:
     Raises:
         CannotTell: the baseline ends before the restart.
     """
-    whole, resumed = _whole(comparison.a, comparison.b)
-    if not is_resumed(resumed.stream):
-        whole, resumed = resumed, whole
-    found = list(find_jumps(whole, resumed))
+    found = _find(*_whole(comparison.a, comparison.b))
     if not found:
         return None
     _, whole, resumed, jump = found[0]
@@ -68,6 +70,16 @@ def find_missed(comparison: Comparison, known: Known) -> MissedRestart | None:
     kind = kind_of_jump(whole, jump)
     lost, repeated = lost_and_repeated(whole, resumed, jump, kind)
     return MissedRestart(whole, resumed, jump, kind, lost, repeated, [rank for rank, *_ in found])
+
+
+def _find(a: StreamView, b: StreamView) -> list[tuple[int, StreamView, StreamView, Jump]]:
+    if is_resumed(b.stream):
+        return list(find_jumps(a, b))
+    if is_resumed(a.stream):
+        return list(find_jumps(b, a))
+    if [*a.stream.samplings, *b.stream.samplings] != [None, None]:
+        return []
+    return list(find_undeclared(a, b)) or list(find_undeclared(b, a))
 
 
 def _whole(a: StreamView, b: StreamView) -> tuple[StreamView, StreamView]:

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from detloader.audits.columns import Integers
     from detloader.audits.view import StreamView
 
-__all__ = ["CERTAIN", "first_place", "is_joined", "restarts_of", "resume_position"]
+__all__ = [
+    "CERTAIN",
+    "first_place",
+    "is_joined",
+    "labelled_position",
+    "restarts_of",
+    "resume_position",
+]
 
 CERTAIN = 4
 """Rows of a rank by which it is known where in an uninterrupted run it begins."""
@@ -143,3 +150,32 @@ def restarts_of(whole: StreamView, resumed: StreamView, position: int | None) ->
     if position is None:
         return restarts
     return np.array([position if is_joined(whole, resumed, position) else 0])
+
+
+def labelled_position(whole: StreamView, later: StreamView) -> int | None:
+    """Give the row of a run at which another one begins that does not declare a restart.
+
+    Labels tell it: those of its first batch come later in their epoch than that begins in the
+    first run, and its further epochs, of which there is one at least, begin with the same labels.
+
+    Args:
+        whole: rows of one rank, in delivery order.
+        later: the same rank of the run that may begin later.
+    """
+    if "batch" not in whole.compared or "batch" not in later.compared or not later.rows:
+        return None
+    wanted, came = _first_labels(whole), _first_labels(later)
+    epoch = int(later.epoch[0])
+    further = [number for number in came.keys() & wanted.keys() if number != epoch]
+    if epoch not in wanted or not further or any(came[n] != wanted[n] for n in further):
+        return None
+    batch = whole.compared["batch"].values
+    rows = np.flatnonzero((whole.epoch == epoch) & (batch == came[epoch]))
+    return int(rows[0]) if len(rows) and came[epoch] > wanted[epoch] else None
+
+
+def _first_labels(view: StreamView) -> dict[int, int]:
+    """Give the label of the first batch of each epoch."""
+    epochs, rows = np.unique(view.epoch, return_index=True)
+    labels = view.compared["batch"].values[rows]
+    return dict(zip(epochs.tolist(), labels.tolist(), strict=True))

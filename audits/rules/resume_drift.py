@@ -41,7 +41,9 @@ buffers hold but have not delivered. Load the state before the iterator is made.
 ## Limits
 
 Needs a run that declares `resume`, or has a `resumed` column, and a baseline without
-the interruption. A log that has the rows of the whole run may be of both parts, or of a
+the interruption. Where neither run has them, a restart is told by labels: those of the first
+`batch` are later ones of an epoch than the other run's first, and a further epoch shows that
+both runs number alike. A log that has the rows of the whole run may be of both parts, or of a
 start from the beginning: `parent`, or `resumed`, tells. Another order is said of the
 restart only where no other rule tells the runs apart. Speaks of records, not of draws.
 
@@ -125,7 +127,8 @@ def _later_place(stream: Stream) -> Resume | None:
 
 def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     """Find restarts that missed their place."""
-    if not (is_resumed(comparison.a.stream) or is_resumed(comparison.b.stream)):
+    streams = comparison.a.stream, comparison.b.stream
+    if not (any(map(is_resumed, streams)) or all("batch" in each.columns for each in streams)):
         return []
     from detloader.audits.measures.missed_restarts import find_missed
 

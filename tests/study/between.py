@@ -11,7 +11,7 @@ from tests.study.loaders import Loader, Log, mix
 from tests.study.plain import Pair, plain
 from tests.study.races import overtaken_batches, racing_readers
 from tests.study.rates import dropped_weights, other_rates
-from tests.study.restarts import missed_on_ranks, missed_restart
+from tests.study.restarts import missed_on_ranks, missed_restart, undeclared_restart
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,6 +147,7 @@ BETWEEN: dict[str, tuple[str, Callable[[Random], Pair]]] = {
     "racing readers": ("race", racing_readers),
     "overtaken batches": ("race", overtaken_batches),
     "missed restart": ("resume-drift", missed_restart),
+    "undeclared restart": ("resume-drift", undeclared_restart),
     "restarted ranks": ("resume-drift", missed_on_ranks),
     "dropped weights": ("ignored-weights", dropped_weights),
     "other rates": ("sampling-distribution", other_rates),

@@ -14,7 +14,7 @@ from tests.study.sound import part_from
 if TYPE_CHECKING:
     from random import Random
 
-__all__ = ["missed_on_ranks", "missed_restart"]
+__all__ = ["missed_on_ranks", "missed_restart", "undeclared_restart"]
 
 
 def missed_restart(rng: Random) -> Pair:
@@ -76,3 +76,30 @@ def missed_on_ranks(rng: Random) -> Pair:
     steps = np.unique(np.stack([log.columns["epoch"], log.columns["batch"]]), axis=1).shape[1]
     told = rng.randint(3, steps - 4)
     return log, part_from(log, told, told + rng.choice([-3, -2, -1, 1, 2]))
+
+
+def undeclared_restart(rng: Random) -> Pair:
+    """The labels of a restart go on, and its records do not; nothing is declared."""
+    loader = plain(
+        rng,
+        "batch",
+        "batch_size",
+        ranks=1,
+        size=rng.randint(60, 120),
+        batch=rng.randint(1, 4),
+        epochs=rng.randint(2, 4),
+        order=rng.choice(["shuffled", "sequential"]),
+        drop=False,
+        key="",
+    )
+    log = loader.deliver()
+    first = rng.randrange(loader.epochs - 1) * loader.size
+    told, began = (first + loader.batch * step for step in rng.sample(range(3, 11), 2))
+    began = first if rng.random() < 0.3 else began
+    end = first + loader.size
+    labels = np.arange(told, end)[: end - began]
+    places = np.arange(began, end)[: len(labels)]
+    rest = np.arange(end, loader.epochs * loader.size)
+    came, labelled = (log.take(np.concatenate([part, rest])).columns for part in (places, labels))
+    kept = {name: of for name, of in labelled.items() if name in {"epoch", "batch", "worker"}}
+    return log, Log(came | kept, log.declared)

@@ -359,3 +359,44 @@ def test_labels_count_batches_though_no_epoch_fills_one(tmp_path: Path) -> None:
 
     assert findings_of(exact, RULE) == []
     assert evidence_of(findings_of(missed, RULE)[0])["offset"] == 1
+
+
+def labelled(sequence: Sequence[Row], size: int, *, first: int = 0) -> dict[str, list[Any]]:
+    """Label batches of 4, anew in each epoch."""
+    batch = [first + place % size // 4 for place in range(len(sequence))]
+    return rows(sequence) | {"batch": batch}
+
+
+@pytest.mark.parametrize(
+    ("began", "kind", "offset"),
+    [(0, "from-start", -24), (16, "overlap", -8), (28, "gap", 4), (24, None, 0)],
+)
+@pytest.mark.parametrize("swapped", [False, True])
+def test_labels_tell_of_a_restart_that_nobody_declared(
+    began: int, kind: str | None, offset: int, swapped: bool, tmp_path: Path
+) -> None:
+    whole = order(40, epochs=3)
+    a = labelled(whole, 40)
+    came = [*whole[began : began + 16], *whole[40:]]  # where rows from 24 on should come
+    b = rows(came) | {name: a[name][24:] for name in ("epoch", "batch")}
+    told = {"shuffle": True, "seed": 1, "source_size": 40, "batch_size": 4}
+    runs = write_run(tmp_path / "a", a, told), write_run(tmp_path / "b", b, told)
+    result = audit(*(runs[::-1] if swapped else runs))
+    found = [evidence_of(finding) for finding in findings_of(result, RULE)]
+
+    assert [(each["kind"], each["offset"]) for each in found] == ([(kind, offset)] if kind else [])
+
+
+def test_labels_that_are_numbered_otherwise_tell_of_no_restart(tmp_path: Path) -> None:
+    whole, told = order(40, epochs=3), {"batch_size": 4}
+    from_zero, from_one = labelled(whole, 40), labelled(whole, 40, first=1)
+    shifted = labelled([*whole[1:40], whole[0], *whole[40:]], 40, first=1)
+    write_run(tmp_path / "zero", from_zero, told)
+    write_run(tmp_path / "one", from_one, told)
+    write_run(tmp_path / "shifted", shifted, told)
+    first_alone = {name: values[:40] for name, values in shifted.items()}
+    write_run(tmp_path / "alone", first_alone, told)
+
+    for name in ("one", "shifted", "alone"):
+        assert findings_of(audit(tmp_path / "zero", tmp_path / name), RULE) == []
+        assert findings_of(audit(tmp_path / name, tmp_path / "zero"), RULE) == []
