@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,31 +10,36 @@ import pytest
 
 from detloader.demo.digits import load_subjects
 from detloader.manifest.verify import verify_run
+from tests.cli.conftest import Completed, run_program
 
-Cli = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def demo(cli: Cli) -> subprocess.CompletedProcess[str]:
-    """Run the demo as its reader would."""
-    return cli("demo")
+Cli = Callable[..., Completed]
 
 
-def test_the_demo_names_what_changed_and_why(
-    demo: subprocess.CompletedProcess[str], tmp_path: Path
-) -> None:
-    folder = tmp_path / "detloader-demo"
-    result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the demo runs."""
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def demo(folder: Path) -> Completed:
+    """The demo, run as its reader would."""
+    return run_program(folder, "demo")
+
+
+def test_the_demo_names_what_changed_and_why(demo: Completed, folder: Path) -> None:
+    written = folder / "detloader-demo"
+    result = json.loads((written / "result.json").read_text(encoding="utf-8"))
     old, workers = result["comparisons"]
 
     assert demo.returncode == 0
     assert {"implicit-partitioning", "ignored-weights"} <= {f["rule"] for f in old["findings"]}
     assert (old["verdict"], workers["verdict"]) == ("changed", "identical")
     for name in ("old", "new", "new-2-workers"):
-        assert verify_run(folder / name).complete
+        assert verify_run(written / name).complete
 
 
-def test_the_demo_tells_its_story(demo: subprocess.CompletedProcess[str]) -> None:
+def test_the_demo_tells_its_story(demo: Completed) -> None:
     told = demo.stdout
 
     assert "never delivered these subjects: 20, 21, 22." in told
@@ -48,20 +52,19 @@ def test_the_demo_tells_its_story(demo: subprocess.CompletedProcess[str]) -> Non
     assert max(map(len, told.splitlines())) <= 80
 
 
-def test_the_demo_writes_its_report_as_a_page(
-    demo: subprocess.CompletedProcess[str], cli: Cli, tmp_path: Path
-) -> None:
-    page = tmp_path / "detloader-demo" / "report.html"
-    again = cli("report", "detloader-demo/result.json", "--html", "again.html", "--quiet")
+def test_the_demo_writes_its_report_as_a_page(demo: Completed, folder: Path) -> None:
+    page = folder / "detloader-demo" / "report.html"
+    report = ("report", "detloader-demo/result.json", "--html", "again.html", "--quiet")
+    again = run_program(folder, *report)
 
     assert "The same with pictures: detloader-demo/report.html" in demo.stdout
     assert page.read_text(encoding="utf-8").count("<svg") >= 9
     assert again.returncode == 0
-    assert (tmp_path / "again.html").read_bytes() == page.read_bytes()
+    assert (folder / "again.html").read_bytes() == page.read_bytes()
 
 
 def test_the_weights_became_what_was_asked_in_the_new_loader_only(
-    demo: subprocess.CompletedProcess[str],
+    demo: Completed,
 ) -> None:
     rows = re.findall(r"^ +\d +\d +([\d.]+)% +([\d.]+)% +([\d.]+)%$", demo.stdout, re.MULTILINE)
     asked, new, old = np.array(rows, float).T

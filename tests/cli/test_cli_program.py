@@ -105,14 +105,16 @@ def test_bad_usage_is_one_line_and_status_2(cli: Cli, arguments: list[str]) -> N
     assert re.fullmatch(r"detloader: .*\n", done.stderr)
 
 
-def test_the_version_is_that_of_the_package(cli: Cli) -> None:
-    done = cli("--version")
+def test_the_version_is_that_of_the_package(program: Cli) -> None:
+    done = program("--version")
 
     assert re.fullmatch(r"detloader \d+\.\d+.*\n", done.stdout)
 
 
 def test_an_interrupt_is_quiet_and_has_the_status_of_an_interrupt(tmp_path: Path) -> None:
     (tmp_path / "loaders.py").write_text(LOADERS, encoding="utf-8")
+    # A child of what ignores interrupts, as all in the background of a shell, ignores them too.
+    heeded = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(
         [SCRIPT, "record", "loaders:endless", "-o", "run"],
         cwd=tmp_path,
@@ -120,6 +122,7 @@ def test_an_interrupt_is_quiet_and_has_the_status_of_an_interrupt(tmp_path: Path
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
+        signal.signal(signal.SIGINT, heeded)
         assert process.stdout is not None
         assert process.stdout.readline() == "begun\n"
         process.send_signal(signal.SIGINT)

@@ -30,14 +30,14 @@ def install(folder: Path, *lines: str, name: str = "odd_rule") -> str:
     return str(folder)
 
 
-def test_the_rule_of_the_docs_is_listed_explained_and_asked(cli: Cli, tmp_path: Path) -> None:
+def test_the_rule_of_the_docs_is_listed_explained_and_asked(program: Cli, tmp_path: Path) -> None:
     package = write_package(tmp_path / "package")
     register(package, "detloader-batch-repeat", batch_repeat="batch_repeat")
     write_run(tmp_path / "faulty", {"batch": [0, 0, 0, 0], "record": [4, 7, 7, 2]})
     write_run(tmp_path / "mended", {"batch": [0, 0, 0, 0], "record": [4, 7, 3, 2]})
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return cli(*arguments, PYTHONPATH=str(package))
+        return program(*arguments, PYTHONPATH=str(package))
 
     faulty = run("check", "faulty", "--select", "batch-repeat")
     assert re.search(
@@ -59,11 +59,11 @@ def test_the_rule_of_the_docs_is_listed_explained_and_asked(cli: Cli, tmp_path: 
     ],
 )
 def test_a_rule_that_lacks_a_part_is_one_line(
-    cli: Cli, tmp_path: Path, missing: str, said: str
+    program: Cli, tmp_path: Path, missing: str, said: str
 ) -> None:
     parts = {name: text for name, text in PARTS.items() if name != missing}
     path = install(tmp_path / "odd", parts.pop("page", ""), IMPORTS, *parts.values())
-    done = cli("rules", PYTHONPATH=path)
+    done = program("rules", PYTHONPATH=path)
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
@@ -74,10 +74,10 @@ def test_a_rule_that_lacks_a_part_is_one_line(
 
 @pytest.mark.parametrize("command", [["rules"], ["check", "run"], ["audit", "run", "run"]])
 def test_a_rule_that_cannot_be_imported_is_one_line(
-    cli: Cli, tmp_path: Path, command: list[str]
+    program: Cli, tmp_path: Path, command: list[str]
 ) -> None:
     write_run(tmp_path / "run", {"record": [1, 2]})
-    done = cli(*command, PYTHONPATH=install(tmp_path / "odd", "import no_such_module"))
+    done = program(*command, PYTHONPATH=install(tmp_path / "odd", "import no_such_module"))
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
@@ -86,17 +86,17 @@ def test_a_rule_that_cannot_be_imported_is_one_line(
     )
 
 
-def test_a_rule_with_the_name_of_another_is_one_line(cli: Cli, tmp_path: Path) -> None:
+def test_a_rule_with_the_name_of_another_is_one_line(program: Cli, tmp_path: Path) -> None:
     path = install(tmp_path / "odd", PARTS["page"], name="coverage_hole")
-    done = cli("rules", PYTHONPATH=path)
+    done = program("rules", PYTHONPATH=path)
 
     assert (done.returncode, done.stdout) == (2, "")
     assert "rule coverage-hole of odd-package cannot be used: another rule has" in done.stderr
 
 
-def test_a_whole_rule_of_few_lines_is_enough(cli: Cli, tmp_path: Path) -> None:
+def test_a_whole_rule_of_few_lines_is_enough(program: Cli, tmp_path: Path) -> None:
     parts = dict(PARTS)
     path = install(tmp_path / "odd", parts.pop("page"), IMPORTS, *parts.values())
-    done = cli("rules", "odd-rule", PYTHONPATH=path)
+    done = program("rules", "odd-rule", PYTHONPATH=path)
 
     assert (done.returncode, done.stdout) == (0, "odd-rule\n========\n\nA rule.\n")
