@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -137,7 +137,7 @@ def test_a_fit_that_raised_looks_away_from_itself_alone(tmp_path: Path) -> None:
     assert len(model().fit(X, Y, epochs=1, verbose=0).history["loss"]) == 1
 
 
-PROGRAM = """
+FITTING = """
 import keras, numpy as np
 keras.utils.set_random_seed(1)
 x = np.arange(400, dtype=np.float32).reshape(200, 2)
@@ -146,54 +146,6 @@ model.compile(optimizer="sgd", loss="mse")
 history = model.fit(x, x[:, :1], epochs=2, verbose=0, validation_split=0.2)
 print(keras.backend.backend(), history.history, np.random.rand())
 """
-
-
-def outputs(program: str, backend: str, folder: Path) -> list[str]:
-    """Return what a program prints by itself, and what it prints while it is recorded."""
-    (folder / "train.py").write_text(program)
-    record = [sys.executable, "-m", "detloader", "record", "-o", "run", "--"]
-    return [
-        subprocess.run(
-            [*command, sys.executable, "train.py"],
-            cwd=folder,
-            env=os.environ | {"KERAS_BACKEND": backend},
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=True,
-        ).stdout
-        for command in ([], record)
-    ]
-
-
-@pytest.mark.parametrize("backend", ["tensorflow", "torch"])
-def test_fit_of_a_program_is_the_stream_of_its_line(backend: str, tmp_path: Path) -> None:
-    bare, recorded = outputs(PROGRAM, backend, tmp_path)
-    found = rows(tmp_path / "run", "train.py:7")
-
-    assert bare == recorded
-    assert bare.startswith(backend)
-    assert found["epoch"] == [0] * 160 + [1] * 160
-    assert found["batch"] == [place // 32 for place in range(160)] * 2
-    assert found["record"][:160] != found["record"][160:] or backend == "tensorflow"
-
-
-def test_a_fit_that_raised_and_is_forgotten_later_leaves_the_next_one_alone(tmp_path: Path) -> None:
-    class Stop(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
-        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-            raise RuntimeError("mine")
-
-    class Forget(keras.callbacks.Callback):  # type: ignore[misc]  # as above
-        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-            broken.clear()
-            gc.collect()
-
-    broken = [RecordFit(tmp_path / "broken")]
-    with pytest.raises(RuntimeError, match="mine"):
-        model().fit(X, Y, verbose=0, callbacks=[*broken, Stop()])
-    model().fit(X, Y, epochs=3, verbose=0, callbacks=[RecordFit(tmp_path / "next"), Forget()])
-
-    assert open_run(tmp_path / "next").rows == 600
 
 
 VALIDATING = """
@@ -221,22 +173,79 @@ print(history.history, scores)
 """
 
 
-@pytest.mark.parametrize("backend", ["tensorflow", "torch"])
-def test_validation_is_one_stream_and_so_is_each_evaluation(backend: str, tmp_path: Path) -> None:
-    bare, recorded = outputs(VALIDATING, backend, tmp_path)
-    streams = open_run(tmp_path / "run").streams
+class Printed(NamedTuple):
+    """What a program prints by itself, what while it is recorded, and where its run is."""
 
-    assert bare == recorded
+    backend: str
+    bare: str
+    recorded: str
+    run: Path
+
+
+@pytest.fixture(scope="module", params=["tensorflow", "torch"])
+def printed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Printed:
+    """Both programs as one: importing Keras and its backend is what takes long."""
+    folder = tmp_path_factory.mktemp(request.param)
+    (folder / "train.py").write_text(FITTING + VALIDATING)
+    record = [sys.executable, "-m", "detloader", "record", "-o", "run", "--"]
+    bare, recorded = (
+        subprocess.run(
+            [*command, sys.executable, "train.py"],
+            cwd=folder,
+            env=os.environ | {"KERAS_BACKEND": request.param},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=True,
+        ).stdout
+        for command in ([], record)
+    )
+    return Printed(request.param, bare, recorded, folder / "run")
+
+
+def test_fit_of_a_program_is_the_stream_of_its_line(printed: Printed) -> None:
+    found = rows(printed.run, "train.py:7")
+
+    assert printed.bare == printed.recorded
+    assert printed.bare.startswith(printed.backend)
+    assert found["epoch"] == [0] * 160 + [1] * 160
+    assert found["batch"] == [place // 32 for place in range(160)] * 2
+    assert found["record"][:160] != found["record"][160:] or printed.backend == "tensorflow"
+
+
+def test_validation_is_one_stream_and_so_is_each_evaluation(printed: Printed) -> None:
+    streams = open_run(printed.run).streams
+    validation = rows(printed.run, "train.py:28-2")
+
     assert {name: (stream.rows, stream.declared.purpose) for name, stream in streams.items()} == {
-        "train.py:20": (80, "train"),
-        "train.py:20-2": (16, "eval"),
-        "train.py:21": (12, "eval"),
-        "train.py:21-2": (6, "eval"),
+        "train.py:7": (320, "train"),
+        "train.py:7-2": (80, "eval"),
+        "train.py:28": (80, "train"),
+        "train.py:28-2": (16, "eval"),
+        "train.py:29": (12, "eval"),
+        "train.py:29-2": (6, "eval"),
     }
-    validation = rows(tmp_path / "run", "train.py:20-2")
     assert validation["epoch"] == [0] * 8 + [1] * 8
     assert validation["batch"] == [0, 0, 0, 0, 1, 1, 1, 1] * 2
     assert validation["record"][:8] == validation["record"][8:]
+
+
+def test_a_fit_that_raised_and_is_forgotten_later_leaves_the_next_one_alone(tmp_path: Path) -> None:
+    class Stop(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            raise RuntimeError("mine")
+
+    class Forget(keras.callbacks.Callback):  # type: ignore[misc]  # as above
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            broken.clear()
+            gc.collect()
+
+    broken = [RecordFit(tmp_path / "broken")]
+    with pytest.raises(RuntimeError, match="mine"):
+        model().fit(X, Y, verbose=0, callbacks=[*broken, Stop()])
+    model().fit(X, Y, epochs=3, verbose=0, callbacks=[RecordFit(tmp_path / "next"), Forget()])
+
+    assert open_run(tmp_path / "next").rows == 600
 
 
 @pytest.mark.parametrize("moment", ["on_train_begin", "on_epoch_begin", "on_epoch_end"])

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -142,38 +142,66 @@ def test_a_callback_that_is_kept_after_a_fit_that_raised_records_no_second_one(
     assert run.streams["main"].declared.complete is False
 
 
-@pytest.mark.parametrize("backend", ["tensorflow", "torch"])
-def test_a_program_that_keeps_the_callback_of_a_fit_that_raised_ends_quietly(
-    backend: str, tmp_path: Path
-) -> None:
-    program = f"""
+PROGRAM = """
 import keras, numpy as np
 from detloader.keras import RecordFit
 x = np.arange(24, dtype=np.float32).reshape(12, 2)
-model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
-model.compile(optimizer="sgd", loss="mse")
-kept = RecordFit({str(tmp_path / "run")!r})
+
 class Stop(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         raise RuntimeError("mine")
+
+def fit(*callbacks, **options):
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(x, x[:, 0], epochs=2, verbose=0, callbacks=[*callbacks], **options)
+
+whole = RecordFit("whole", ids=lambda batch: [int(v) for v in batch[0][:, 0]])
+fit(whole, batch_size=5, shuffle=False, validation_data=(x[:3], x[:3, 0]))
+print(keras.backend.backend())
+kept = RecordFit("kept")
 try:
-    model.fit(x, x[:, 0], epochs=2, verbose=0, callbacks=[kept, Stop()])
+    fit(kept, Stop())
 except RuntimeError:
     print("raised")
 """
+
+
+class Ended(NamedTuple):
+    """A program that recorded with a backend, and where its runs are."""
+
+    backend: str
+    folder: Path
+    done: subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="module", params=["tensorflow", "torch"])
+def ended(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    folder = tmp_path_factory.mktemp(request.param)
     done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | {"KERAS_BACKEND": backend},
+        [sys.executable, "-c", PROGRAM],
+        cwd=folder,
+        env=os.environ | {"KERAS_BACKEND": request.param},
         capture_output=True,
         text=True,
         timeout=100,
         check=True,
     )
+    return Ended(request.param, folder, done)
 
-    assert done.stdout == "raised\n"
-    assert "ignored" not in done.stderr
-    assert open_run(tmp_path / "run").rows == 12
-    assert open_run(tmp_path / "run").streams["main"].declared.complete is False
+
+def test_a_program_that_keeps_the_callback_of_a_fit_that_raised_ends_quietly(ended: Ended) -> None:
+    run = open_run(ended.folder / "kept")
+
+    assert ended.done.stdout == f"{ended.backend}\nraised\n"
+    assert "ignored" not in ended.done.stderr
+    assert run.rows == 12
+    assert run.streams["main"].declared.complete is False
+
+
+def test_either_backend_is_recorded(ended: Ended) -> None:
+    assert column(ended.folder / "whole", "record") == [*range(0, 24, 2), *range(0, 24, 2)]
+    assert column(ended.folder / "whole", "epoch") == [0] * 12 + [1] * 12
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -198,30 +226,3 @@ def test_fit_is_recorded_again_by_another_callback(tmp_path: Path) -> None:
         fitted.fit(X, Y, epochs=1, shuffle=False, verbose=0, callbacks=[RecordFit(tmp_path / run)])
 
     assert audit(tmp_path / "a", tmp_path / "b").verdict is Verdict.IDENTICAL
-
-
-def test_the_torch_backend_is_recorded_too(tmp_path: Path) -> None:
-    program = f"""
-import keras, numpy as np
-from detloader.keras import RecordFit
-x = np.arange(24, dtype=np.float32).reshape(12, 2)
-model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
-model.compile(optimizer="sgd", loss="mse")
-record = RecordFit({str(tmp_path / "run")!r}, ids=lambda batch: [int(v) for v in batch[0][:, 0]])
-model.fit(x, x[:, 0], epochs=2, batch_size=5, shuffle=False, verbose=0,
-          callbacks=[record], validation_data=(x[:3], x[:3, 0]))
-print(keras.backend.backend())
-"""
-    environment = os.environ | {"KERAS_BACKEND": "torch"}
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=True,
-    )
-
-    assert done.stdout == "torch\n"
-    assert column(tmp_path / "run", "record") == [*range(0, 24, 2), *range(0, 24, 2)]
-    assert column(tmp_path / "run", "epoch") == [0] * 12 + [1] * 12
