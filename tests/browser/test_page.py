@@ -139,6 +139,8 @@ def test_a_page_can_be_printed(shown: Page) -> None:
     assert shown.pdf(format="A4").startswith(b"%PDF")
 
 
+@pytest.mark.parametrize("scheme", ["light"], indirect=True)
+@pytest.mark.parametrize("width", [NARROW], indirect=True)
 def test_no_table_is_wider_than_the_paper(shown: Page) -> None:
     open_tables(shown)
     shown.set_viewport_size({"width": PAPER, "height": 1123})
