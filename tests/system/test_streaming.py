@@ -1,16 +1,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import sys
-import venv
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-NOT_SOURCE = (".*", "build", "dist", "*.egg-info", "__pycache__", "detloader-demo", "runs")
+from tests.system.conftest import install, make_environment
 
 STREAMING = "mosaicml-streaming==0.13.0"
 # What it imports, but for clients of five clouds, and for torchvision: of that the index has no
@@ -41,19 +37,17 @@ def write_stand_in(folder: Path) -> None:
 
 
 @pytest.mark.timeout(900)
-def test_mosaicml_streaming_is_recorded_in_an_environment_of_its_own(tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    shutil.copytree(ROOT, source, symlinks=True, ignore=shutil.ignore_patterns(*NOT_SOURCE))
-    venv.create(tmp_path / "venv", with_pip=True)
-    python = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    install: list[str | Path] = [python, "-m", "pip", "install", "--quiet"]
-    subprocess.run([*install, source, *IMPORTED], check=True, cwd=tmp_path)
-    subprocess.run([*install, "--no-deps", STREAMING], check=True, cwd=tmp_path)
+def test_mosaicml_streaming_is_recorded_in_an_environment_of_its_own(
+    wheel: Path, tmp_path: Path
+) -> None:
+    programs = make_environment(tmp_path)
+    install(programs, wheel, *IMPORTED)
+    install(programs, "--no-deps", STREAMING)
 
     write_stand_in(tmp_path / "stand_in")
     program = Path(__file__).with_name("record_streaming.py")
     done = subprocess.run(
-        [python, program],
+        [programs / "python", program],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(tmp_path / "stand_in")},
         capture_output=True,

@@ -1,31 +1,15 @@
 from __future__ import annotations
 
-import shutil
 import subprocess
-import sys
-import venv
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from tests.system.conftest import install, make_environment
+
 ROOT = Path(__file__).parents[2]
 KEY = ROOT / "tests" / "fixtures" / "keys" / "openssl.key"
-NOT_SOURCE = (".*", "build", "dist", "*.egg-info", "__pycache__", "detloader-demo", "runs")
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel from a copy, so that the checkout stays as it is."""
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    shutil.copytree(ROOT, source, symlinks=True, ignore=shutil.ignore_patterns(*NOT_SOURCE))
-    subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, source],
-        check=True,
-    )
-    (built,) = folder.glob("detloader-*.whl")
-    return built
 
 
 def test_the_wheel_holds_one_top_level_package(wheel: Path) -> None:
@@ -45,12 +29,8 @@ def test_the_wheel_holds_one_top_level_package(wheel: Path) -> None:
 @pytest.fixture(scope="module")
 def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install the wheel alone, without any extra, in an environment of its own."""
-    folder = tmp_path_factory.mktemp("installed")
-    venv.create(folder / "venv", with_pip=True)
-    programs = folder / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
-    subprocess.run(
-        [programs / "python", "-m", "pip", "install", "--quiet", wheel], check=True, cwd=folder
-    )
+    programs = make_environment(tmp_path_factory.mktemp("installed"))
+    install(programs, wheel)
     return programs
 
 
