@@ -36,7 +36,7 @@ def make_environment(folder: Path) -> Path:
 
 def install(programs: Path, *arguments: str | Path) -> None:
     """Install into an environment; most of what comes along is never imported, nor compiled."""
-    pip = [sys.executable, "-m", "pip", "--python", programs / "python"]
+    pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", programs / "python"]
     subprocess.run(
         [*pip, "install", "--quiet", "--no-compile", *arguments], check=True, cwd=programs
     )
