@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -15,6 +16,11 @@ settings.register_profile("default", deadline=None, suppress_health_check=[Healt
 # A determinism tool's own CI is deterministic.
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_collection_finish() -> None:
+    """Let garbage be looked for among what tests make, and not in all the libraries imported."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
