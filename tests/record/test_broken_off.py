@@ -163,7 +163,8 @@ def test_a_loader_that_broke_off_leaves_a_part(make: Callable[[Path], Any], tmp_
 def test_a_worker_that_was_killed_leaves_a_part(tmp_path: Path) -> None:
     from torch.utils.data import DataLoader
 
-    loader: Any = DataLoader(Killed(), batch_size=2, num_workers=1)  # type: ignore[arg-type]
+    # Not collated: the memory of a tensor would be asked for, and not had from the dead.
+    loader: Any = DataLoader(Killed(), 2, num_workers=1, collate_fn=list)  # type: ignore[arg-type]
     twin = record(loader, tmp_path / "run")
     with pytest.raises(RuntimeError, match="DataLoader worker"):
         list(twin)
