@@ -169,3 +169,13 @@ def drawn(run: Path | None) -> list[Any]:
 @pytest.mark.filterwarnings("ignore:Seed 1 from outer graph")  # TensorFlow's, of what is drawn here
 def test_functions_draw_what_they_draw_without_recording(tmp_path: Path) -> None:
     assert drawn(tmp_path / "run") == drawn(None)
+
+
+def test_an_iterator_that_is_never_used_leaves_no_stream(tmp_path: Path) -> None:
+    with record_all(tmp_path / "run"):
+        unused = iter(numbers("unused"))
+        assert [*name(tf.data.Dataset.range(0), "empty")] == []
+        assert int(total_of(numbers("used"))) == 66
+        del unused
+
+    assert {*open_run(tmp_path / "run").streams} == {"used", "empty"}

@@ -78,8 +78,13 @@ def _told(dataset: tf.data.Dataset, listener: Listener) -> tf.data.Dataset:
 def _tokens(listener: Listener) -> tf.data.Dataset:
     """Return a dataset that repeats one token for as long as an iteration lasts."""
 
+    def begin() -> np.int64:
+        token = listener.begin()
+        listener.expect(token)
+        return np.int64(token)
+
     def repeat_token(_: Any) -> tf.data.Dataset:
-        token = tf.numpy_function(lambda: np.int64(listener.begin()), [], tf.int64)
+        token = tf.numpy_function(begin, [], tf.int64)
         token.set_shape(())
         return tf.data.Dataset.from_tensors(token).repeat()
 

@@ -52,6 +52,8 @@ class Listener:
         self._reader = reader
         self._recorder = recorder
         self._iterations = Iterations(reader.begin)
+        self._breaks = recorder.breaks
+        self._breaks.asked = False
 
     def begin(self) -> int:
         """Return the token of an iteration."""
@@ -65,6 +67,7 @@ class Listener:
 
     def expect(self, token: int) -> None:
         """Hear that an element is asked for: with the first one, an iteration begins."""
+        self._breaks.asked = True
         if not self.has_heard(token):
             self._iterations.begin_again(token)
 
@@ -74,6 +77,7 @@ class Listener:
 
     def hear(self, token: int, arrays: tuple[Any, ...]) -> None:
         """Record an element; raises nothing of its own, for the training goes on."""
+        self._breaks.asked = True
         try:
             iteration = self._iterations.step(token)
             chunk, last_epoch = self._reader.read(arrays, iteration)
