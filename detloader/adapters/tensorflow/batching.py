@@ -9,12 +9,13 @@ They stand in the chain of datasets, or in the function that one of them was giv
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
+
+from detloader.adapters.tensorflow.walk import each_once
 
 __all__ = ["batching_of", "is_made_of_batches"]
 
@@ -76,20 +77,23 @@ def batching_of(dataset: tf.data.Dataset) -> tuple[int | None, bool | None]:
     return _value(size), _value(drop)
 
 
-def _batchings(node: Any) -> list[Any]:
+def _batchings(dataset: Any) -> list[Any]:
     """Return what batched the elements: datasets or operations, None for what is no batch."""
+    nodes = each_once(dataset, _sources)
+    return [node if _kind(node) in _BATCHES else None for node in nodes if not _sources(node)]
+
+
+def _sources(node: Any) -> list[Any]:
+    """Return where elements come from that are batches if those are; none where it ends."""
     kind = _kind(node)
-    if kind in _BATCHES:
-        return [node]
     if kind in _MAKE_DATASETS:
         graph = None if _takes_windows(node) else _graph_of_function(node)
-        return [None] if graph is None else _batchings(graph.outputs[0].op)
+        return [] if graph is None else [graph.outputs[0].op]
     if kind not in _KEEP_BATCHES:
-        return [None]
-    inputs = _inputs(node)
-    if kind == "DirectedInterleaveDataset":
-        inputs = inputs[1:]  # the first one says which of the others is next
-    return [*itertools.chain(*map(_batchings, inputs))] or [None]
+        return []
+    inputs = list(_inputs(node))
+    # The first one says which of the others is next.
+    return inputs[1:] if kind == "DirectedInterleaveDataset" else inputs
 
 
 def _takes_windows(node: Any) -> bool:

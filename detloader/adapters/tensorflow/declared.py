@@ -13,6 +13,7 @@ from tensorflow.core.framework.graph_pb2 import GraphDef
 from tensorflow.python.data.ops.options import ExternalStatePolicy
 
 from detloader.adapters.tensorflow.batching import batching_of, is_made_of_batches
+from detloader.adapters.tensorflow.walk import each_once
 
 __all__ = ["declare", "is_batched"]
 
@@ -46,7 +47,7 @@ def _determinism(dataset: tf.data.Dataset) -> bool | None:
     chosen: bool | None = dataset.options().deterministic
     if chosen is not None:
         return chosen
-    nodes = list(_tree(dataset))
+    nodes = list(each_once(dataset, lambda node: node._inputs()))
     if any(getattr(node, "_deterministic", None) == "false" for node in nodes):
         return False
     kinds = {_kind(node) for node in nodes}
@@ -64,13 +65,6 @@ def _gives_order_up(dataset: tf.data.Dataset) -> bool:
         dataset._as_serialized_graph(external_state_policy=ExternalStatePolicy.IGNORE).numpy()
     )
     return any(node.attr["deterministic"].s == b"false" for node in graph.node)
-
-
-def _tree(dataset: tf.data.Dataset) -> Iterator[Any]:
-    """Yield all operations, each before its inputs."""
-    yield dataset
-    for node in dataset._inputs():
-        yield from _tree(node)
 
 
 def _chain(dataset: tf.data.Dataset) -> Iterator[Any]:

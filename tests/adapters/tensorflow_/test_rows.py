@@ -91,3 +91,12 @@ def test_ragged_samples_of_a_reader_keep_their_ids_in_batches(tmp_path: Path) ->
 
     assert found["record"] == [1, 2, 3, 4]
     assert found["content"] == alone["content"]
+
+
+def test_a_dataset_that_is_the_input_of_several_is_looked_at_once(tmp_path: Path) -> None:
+    dataset = tf.data.Dataset.range(6).batch(2)
+    for _ in range(40):  # a million million ways lead from the last one to the first
+        dataset = tf.data.Dataset.zip(dataset, dataset).map(lambda one, _: one)
+    record(dataset, tmp_path / "run").close()
+
+    assert open_run(tmp_path / "run").streams["main"].declared.batch_size == 2
