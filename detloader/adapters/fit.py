@@ -176,7 +176,8 @@ def _declared(batches: EpochIterator, phase: str, params: Mapping[str, Any]) -> 
         "loader": f"fit({type(adapter).__name__})",
         "purpose": "train",
         "num_epochs": params.get("epochs"),
-        "batch_size": adapter.batch_size,
+        # That of a distributed dataset is none that its adapter could tell.
+        "batch_size": getattr(adapter, "batch_size", None),
         "shuffle": None if shuffle is None else bool(shuffle),
         "source_size": getattr(adapter, "_num_samples", None),
     }

@@ -44,7 +44,10 @@ def _is_the_programs(data: Any, adapter: Any, purpose: object) -> bool:
     """
     if getattr(adapter, "_dataloader", None) is data:
         return True
-    return purpose == "eval" and getattr(adapter, "_dataset", None) is data
+    if purpose != "eval":
+        return False
+    made = data, getattr(data, "_original_dataset", data)  # of one that Keras distributed
+    return any(getattr(adapter, "_dataset", None) is one for one in made)
 
 
 class _Parts:

@@ -11,9 +11,10 @@ from typing import Any
 from weakref import WeakSet
 
 from detloader.interception.places import place_of_caller
-from detloader.interception.session import current_session, twin_of
+from detloader.interception.session import current_session
+from detloader.interception.twins import twin_of
 
-__all__ = ["is_loop", "iterated_in", "note_loop"]
+__all__ = ["distributed_in", "is_loop", "iterated_in", "note_loop"]
 
 _WITHIN_DATASET = re.compile(r"(Dataset|tf_data|reduce)_(?!scan_scan_body)")
 """Graphs of functions that datasets call; but that of a loop in Python's words is its body."""
@@ -44,10 +45,45 @@ def iterated_in(dataset: Any) -> Any:
             )
     if not any(_is_argument(node) for node in _nodes(dataset)):
         session.refuse(
-            f"a dataset within a tf.function, which {place_of_caller()} calls: it was made there, "
-            "or is distributed; make it outside, and give it to the function"
+            f"a dataset within a tf.function, which {place_of_caller()} calls: it was made there; "
+            "make it outside, and give it to the function"
         )
     return dataset
+
+
+def distributed_in(distributed: Any) -> Any | None:
+    """Return what is to be iterated in a distributed dataset's place; None where it is itself.
+
+    In the graph of a function, who hears of it is looked up at each call, as above.
+    """
+    import tensorflow as tf
+
+    from detloader.adapters.distribution import parts_of, source_of
+
+    session = current_session()
+    graphs = [] if tf.executing_eagerly() else [*_functions()]
+    if session is None or any(_WITHIN_DATASET.match(graph.name) for graph in graphs):
+        return None
+    if any(tf.is_symbolic_tensor(part._variant_tensor) for part in parts_of(distributed)):
+        session.refuse(
+            f"a distributed dataset within a tf.function, which {place_of_caller()} calls: make it "
+            "outside, and give it to the function, which may have no input_signature"
+        )
+        return None
+    twin = twin_of(distributed, made_from=source_of(distributed))
+    if twin is None or not graphs:
+        return twin
+    from detloader.adapters.tensorflow.distributed_twins import TellingDistributed
+
+    def key() -> Any:
+        known = twin_of(distributed, made_from=source_of(distributed))
+        return tf.constant(-1 if known is None else known.key, tf.int64)
+
+    with graphs[-1].as_default():
+        told = graphs[-1].capture_call_time_value(
+            key, tf.TensorSpec([], tf.int64), key=("detloader", id(distributed))
+        )
+    return TellingDistributed(distributed, told)
 
 
 def note_loop(scan: Any) -> None:

@@ -30,15 +30,12 @@ __all__ = [
     "is_recorded",
     "note_places",
     "sessions_of_context",
-    "twin_of",
 ]
 
 _log = logging.getLogger("detloader")
 
 _MOST = 10_000
 """Streams of one name; a program that makes more has made its loaders in a loop."""
-
-_TWIN = "_detloader_twin"
 
 
 class Session:
@@ -54,7 +51,12 @@ class Session:
         self.waits = False  # as the generator does whose session this is
 
     def record(
-        self, loader: Any, owner: object | None = None, stream: str | None = None, **options: Any
+        self,
+        loader: Any,
+        owner: object | None = None,
+        stream: str | None = None,
+        made_from: object | None = None,
+        **options: Any,
     ) -> Any | None:
         """Begin a stream for a loader, and return its twin; None where it cannot be recorded.
 
@@ -65,15 +67,18 @@ class Session:
             loader: what is iterated.
             owner: whose end is that of the stream.
             stream: its name; that of the loader by default.
+            made_from: what the name is of, where a framework made the loader of that.
             options: what `record` is told beside what the session says.
         """
         from detloader.errors import DetloaderError
 
         if is_recorded(loader):
             return None
+        named = loader if made_from is None or name_of(loader) else made_from
+        options = {"declared": declared_with_name(named), **self._options, **options}
         with without_recording():
             try:
-                return self._begin(loader, owner, stream or _name(loader), options)
+                return self._begin(loader, owner, stream or _name(named), options)
             except (DetloaderError, ImportError) as error:
                 self.refuse(error)
             except Exception as error:  # noqa: BLE001  # whatever it is, the program goes on
@@ -120,11 +125,10 @@ class Session:
         _, ranks = told_rank(loader) or (0, 1)
         child = lineage() if ranks == 1 else ""  # or ranks tell them apart
         name = f"{name}@{child}" if child else name
-        told = {"declared": declared_with_name(loader), **self._options, **options}
         for number in itertools.islice(self._numbers.setdefault(name, itertools.count(1)), _MOST):
             stream = name if number == 1 else f"{name}-{number}"
             try:
-                twin = record(loader, self._run, stream=stream, **told)
+                twin = record(loader, self._run, stream=stream, **options)
             except RunExistsError:
                 choose_run_id(os.fspath(self._run))  # which refuses the folder of another run
                 continue  # another process has one of that name
@@ -192,36 +196,6 @@ def _note_place(loader: object) -> None:
 def is_recorded(loader: object) -> bool:
     """Tell whether this is a twin already: of a program that records its loaders itself."""
     return type(loader).__module__.startswith("detloader.adapters.")
-
-
-def twin_of(loader: Any) -> Any | None:
-    """Return what is to be iterated in a loader's place; None where it is the loader itself."""
-    session = current_session()
-    if session is None:
-        return None
-    known = vars(loader).get(_TWIN)
-    if known is None or not known.stands_for(loader, session):
-        known = _Twin(session.record(loader), loader, session)
-        setattr(loader, _TWIN, known)
-    return known.twin
-
-
-class _Twin:
-    """What is iterated in one loader's place in one session; a copy of the loader has none."""
-
-    def __init__(self, twin: Any, loader: Any, session: Session) -> None:
-        self.twin = twin
-        self._loader = ref(loader)
-        self._session = session
-        self._process = os.getpid()
-
-    def stands_for(self, loader: object, session: Session) -> bool:
-        is_ours = self._session is session and self._process == os.getpid()
-        return self._loader() is loader and is_ours
-
-    def __reduce__(self) -> tuple[type[None], tuple[()]]:
-        # Whoever is sent the loader may have no recorder.
-        return type(None), ()
 
 
 def adopt(loader: Any) -> None:

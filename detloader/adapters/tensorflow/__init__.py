@@ -11,10 +11,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from detloader.adapters.elements import ElementReader
 from detloader.adapters.request import Request
-from detloader.adapters.tensorflow.declared import declare, is_batched
-from detloader.adapters.tensorflow.readers import MarkReader, PlainReader
+from detloader.adapters.tensorflow.declared import declare
+from detloader.adapters.tensorflow.distributed import rank_of_distributed, wrap_distributed
+from detloader.adapters.tensorflow.distributed_twins import RecordedDistributed
+from detloader.adapters.tensorflow.plain import plain_reader
+from detloader.adapters.tensorflow.readers import MarkReader
 from detloader.adapters.tensorflow.recorded import RecordedDataset
 from detloader.errors import UsageError
 from detloader.manifest.schema import Level
@@ -22,33 +24,26 @@ from detloader.recorder import Recorder
 from detloader.tensorflow.attributed import AttributedDataset
 from detloader.tensorflow.attribution import Attribution
 
-__all__ = ["suits", "wrap"]
+__all__ = ["rank_of", "suits", "wrap"]
 
 
 def suits(loader: object) -> bool:
     """Tell whether this is a dataset; an iterator over one is recorded as any iterable is."""
-    return isinstance(loader, tf.data.Dataset)
+    return isinstance(loader, tf.data.Dataset | tf.distribute.DistributedDataset)
 
 
-def wrap(loader: tf.data.Dataset, request: Request) -> RecordedDataset:
+def rank_of(loader: Any) -> tuple[int, int] | None:
+    """Return the rank that a distributed dataset is read for, and how many there are."""
+    return None if isinstance(loader, tf.data.Dataset) else rank_of_distributed(loader)
+
+
+def wrap(loader: Any, request: Request) -> RecordedDataset | RecordedDistributed:
     """Start recording a dataset."""
+    if not isinstance(loader, tf.data.Dataset):
+        return wrap_distributed(loader, request)
     if isinstance(loader, AttributedDataset) and _marks_suffice(loader, request):
         return _wrap_marked(loader, request)
-    ids = request.ids
-    if ids is not None and not isinstance(ids, str) and not callable(ids):
-        message = (
-            "a TensorFlow dataset does not say which record it reads: "
-            "give ids as a key of its elements, or as a function of one"
-        )
-        raise UsageError(message)
-    batched = is_batched(loader) if request.batched is None else request.batched
-    elements = ElementReader(
-        ids,
-        batched=batched,
-        content=request.level is not Level.ORDER,
-        digester=request.digester,
-    )
-    reader = PlainReader(elements, loader.element_spec, batched=batched)
+    reader = plain_reader(loader, loader.element_spec, request)
     attribution = loader.attribution if isinstance(loader, AttributedDataset) else Attribution()
     said = declare(loader)
     if attribution.known:

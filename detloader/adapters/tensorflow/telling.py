@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -13,7 +14,7 @@ from detloader.adapters.tensorflow.readers import Reader
 from detloader.adapters.tensorflow.restored import is_told
 from detloader.recorder import Recorder
 
-__all__ = ["Form", "Listener", "tell"]
+__all__ = ["Form", "Listener", "begin", "tell", "tell_parts"]
 
 
 class Form(NamedTuple):
@@ -45,9 +46,12 @@ class Listener:
 
     Attributes:
         form: what is to be told.
+        key: by which graphs know it; no other one in this process has it.
     """
 
     def __init__(self, reader: Reader, recorder: Recorder[Any]) -> None:
+        self.key = next(_keys)
+        _by_key[self.key] = self
         self.form = Form(reader.marked, reader.needs_elements)
         self._reader = reader
         self._recorder = recorder
@@ -93,8 +97,21 @@ class Listener:
         self._recorder.lose(error)
 
 
+_keys = itertools.count()
+_by_key: WeakValueDictionary[int, Listener] = WeakValueDictionary()
 _listeners: WeakValueDictionary[int, Listener] = WeakValueDictionary()
 """Who hears of an iteration, by its token: one function is traced for the iterators of many."""
+
+
+def begin(key: Any) -> Any:
+    """Return the token of an iteration that begins now, or whenever the graph comes to it.
+
+    Args:
+        key: that of a listener, or a tensor that will be one; nobody hears of what has none.
+    """
+    token = tf.numpy_function(_begin, [tf.convert_to_tensor(key, tf.int64)], tf.int64)
+    token.set_shape(())
+    return token
 
 
 def tell(token: Any, given: Any, form: Form) -> Any:
@@ -105,7 +122,17 @@ def tell(token: Any, given: Any, form: Form) -> Any:
         given: what a dataset of that form gives.
         form: what is to be told.
     """
-    told, element = form.told(given), form.element(given)
+    return tell_parts(token, form.told(given), form.element(given))
+
+
+def tell_parts(token: Any, told: list[Any], element: Any) -> Any:
+    """Tell of tensors, now or whenever the graph delivers them; returns the element.
+
+    Args:
+        token: an integer, or a tensor that will be one.
+        told: what is told.
+        element: what the loop gets, once that was told.
+    """
     if tf.executing_eagerly():
         _hear(token, *(part.numpy() for part in told))
         return element
@@ -116,7 +143,15 @@ def tell(token: Any, given: Any, form: Form) -> Any:
 
 
 def _after(part: Any) -> Any:
-    return tf.identity(part) if is_told(part) else part
+    if not is_told(part):
+        return part
+    with tf.device(part.device):
+        return tf.identity(part)
+
+
+def _begin(key: Any) -> np.int64:
+    listener = _by_key.get(int(key))
+    return np.int64(-1 if listener is None else listener.begin())
 
 
 def _hear(token: Any, *arrays: Any) -> np.int64:

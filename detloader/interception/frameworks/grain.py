@@ -11,7 +11,8 @@ from typing import Any
 from detloader.interception.aside import without_recording
 from detloader.interception.changes import Changes
 from detloader.interception.places import is_library
-from detloader.interception.session import note_places, twin_of
+from detloader.interception.session import note_places
+from detloader.interception.twins import twin_of
 
 __all__ = ["MODULE", "install", "iterate_twin_of"]
 

@@ -7,7 +7,9 @@ from types import ModuleType
 from typing import Any
 
 from detloader.interception.changes import Changes
-from detloader.interception.session import current_session, twin_of
+from detloader.interception.graphs import distributed_in
+from detloader.interception.session import current_session, is_recorded
+from detloader.interception.twins import twin_of
 
 __all__ = ["MODULE", "install"]
 
@@ -21,7 +23,10 @@ def install(module: ModuleType, changes: Changes) -> None:
         @functools.wraps(call)
         def with_twins(function: Any, *arguments: Any, **options: Any) -> Any:
             if current_session() is not None and module.context.executing_eagerly():
-                arguments, options = _with_twins(arguments), _with_twins(options)
+                # A signature may name the kind of a distributed dataset, which the twin's is not.
+                distributed = function.input_signature is None
+                arguments = _with_twins(arguments, distributed)
+                options = _with_twins(options, distributed)
             return call(function, *arguments, **options)
 
         return with_twins
@@ -29,15 +34,28 @@ def install(module: ModuleType, changes: Changes) -> None:
     changes.replace(module.Function, "__call__", wrapped)
 
 
-def _with_twins(value: Any) -> Any:
+def _with_twins(value: Any, distributed: bool) -> Any:  # noqa: FBT001 - goes down a tree
     """Replace the datasets in nested arguments; what holds none stays the same object."""
     if type(value) in {list, tuple}:
-        twins = [*map(_with_twins, value)]
+        twins = [_with_twins(one, distributed) for one in value]
         is_same = all(twin is one for twin, one in zip(twins, value, strict=True))
         return value if is_same else type(value)(twins)
     if type(value) is dict:
-        replaced = {key: _with_twins(one) for key, one in value.items()}
+        replaced = {key: _with_twins(one, distributed) for key, one in value.items()}
         return value if all(replaced[key] is value[key] for key in value) else replaced
     from tensorflow.python.data.ops.dataset_ops import DatasetV2
+    from tensorflow.python.types.distribute import DistributedDatasetInterface
 
-    return (twin_of(value) or value) if isinstance(value, DatasetV2) else value
+    if isinstance(value, DatasetV2):
+        return twin_of(value) or value
+    if distributed and isinstance(value, DistributedDatasetInterface):
+        return _twin_of_distributed(value) or value
+    return value
+
+
+def _twin_of_distributed(value: Any) -> Any | None:
+    from detloader.adapters.distribution import is_made
+
+    if is_recorded(value) or not is_made(value):
+        return None
+    return distributed_in(value)
