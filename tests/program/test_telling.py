@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
 
+import detloader
 from detloader import open_run
 from tests.support.programs import record_program, write_program
 
@@ -48,6 +51,19 @@ def test_any_other_python_is_not(arguments: list[str], tmp_path: Path) -> None:
     result = record_program(tmp_path, sys.executable, *arguments, input="")
 
     assert "ignore its environment" not in result.stderr
+
+
+@pytest.mark.parametrize("path", ["", str(Path(detloader.__file__).parents[1])])
+def test_a_python_that_cannot_import_detloader_is_told_so(path: str, tmp_path: Path) -> None:
+    venv.create(tmp_path / "other", symlinks=True)
+    program = write_program(tmp_path, "print(1)", head="")
+    environment = {**os.environ, "PYTHONPATH": path}
+    result = record_program(tmp_path, tmp_path / "other/bin/python", program, env=environment)
+
+    assert (result.returncode, result.stdout) == (0, "1\n")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("detloader: not recorded: ")
+    assert "has no detloader that it can import (No module named " in line
 
 
 def test_a_run_that_cannot_be_written_is_no_program_without_loaders(tmp_path: Path) -> None:

@@ -23,11 +23,16 @@ def _run_shadowed() -> None:
 
 
 def _begin() -> None:
-    # Another Python, without this package, may be among the program's processes.
-    if importlib.util.find_spec("detloader") is not None:
+    # Another Python, without this package or what it needs, may be among the program's processes.
+    try:
         from detloader.program.process import begin
 
         begin()
+    except (ImportError, SyntaxError) as error:
+        sys.stderr.write(
+            f"detloader: not recorded: {sys.executable} has no detloader that it can import "
+            f"({error}); install it there\n"
+        )
 
 
 _run_shadowed()
