@@ -43,7 +43,9 @@ def iterated_in(dataset: Any) -> Any:
                 tf.data.DatasetSpec.from_value(dataset),
                 key=("detloader", id(dataset)),
             )
-    if not any(_is_argument(node) for node in _nodes(dataset)):
+    from detloader.adapters.tensorflow.walk import each_once
+
+    if not any(map(_is_argument, each_once(dataset, lambda node: node._inputs()))):
         session.refuse(
             f"a dataset within a tf.function, which {place_of_caller()} calls: it was made there; "
             "make it outside, and give it to the function"
@@ -107,12 +109,6 @@ def _functions() -> Iterator[Any]:
     while hasattr(graph, "capture_call_time_value"):
         yield graph
         graph = graph.outer_graph
-
-
-def _nodes(dataset: Any) -> Iterator[Any]:
-    yield dataset
-    for node in dataset._inputs():
-        yield from _nodes(node)
 
 
 def _is_argument(node: Any) -> bool:

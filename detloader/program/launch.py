@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -31,6 +32,8 @@ OPTIONS = "DETLOADER_PROGRAM_OPTIONS"
 """What `record` is told for each loader, as JSON."""
 PROCESS = "DETLOADER_PROGRAM_PROCESS"
 """Number of the process that was launched: the one that says whether anything was recorded."""
+ERRORS = "DETLOADER_PROGRAM_STDERR"
+"""Which file its standard error is; what a program writes elsewhere, it may read itself."""
 STARTUP = Path(__file__).parent / "startup"
 
 # Flags of Python in one argument, and at its end one that has a value, joined to it or behind it.
@@ -104,6 +107,9 @@ def _environment(run: str, options: Mapping[str, object]) -> dict[str, str]:
     # The process keeps its number when it becomes the program.
     environment[PROCESS] = str(os.getpid())
     environment[CHILD] = ""
+    with contextlib.suppress(OSError):  # one that is closed
+        errors = os.fstat(2)
+        environment[ERRORS] = f"{errors.st_dev}:{errors.st_ino}"
     # Child processes belong together, whichever of them comes first; ranks of a launcher
     # outside would each have an ID of their own.
     if not _is_rank():

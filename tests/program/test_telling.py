@@ -66,6 +66,22 @@ def test_a_python_that_cannot_import_detloader_is_told_so(path: str, tmp_path: P
     assert "has no detloader that it can import (No module named " in line
 
 
+def test_what_a_program_reads_of_another_python_is_that_python_s_own(tmp_path: Path) -> None:
+    venv.create(tmp_path / "other", symlinks=True)
+    other = [os.fspath(tmp_path / "other/bin/python"), "-c", "print(1)"]
+    program = write_program(
+        tmp_path,
+        f"""
+        import subprocess
+        print(subprocess.run({other}, capture_output=True, check=True))
+        """,
+        head="",
+    )
+    result = record_program(tmp_path, sys.executable, program, env={**os.environ, "PYTHONPATH": ""})
+
+    assert "stderr=b''" in result.stdout
+
+
 def test_a_run_that_cannot_be_written_is_no_program_without_loaders(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     program = write_program(tmp_path, "print(len([*DataLoader(data)]))")

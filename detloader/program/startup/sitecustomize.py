@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -29,10 +30,21 @@ def _begin() -> None:
 
         begin()
     except (ImportError, SyntaxError) as error:
-        sys.stderr.write(
-            f"detloader: not recorded: {sys.executable} has no detloader that it can import "
-            f"({error}); install it there\n"
-        )
+        if _is_read_by_user():
+            sys.stderr.write(
+                f"detloader: not recorded: {sys.executable} has no detloader that it can import "
+                f"({error}); install it there\n"
+            )
+
+
+def _is_read_by_user() -> bool:
+    """Tell whether standard error is the program's, and no pipe that the program reads."""
+    try:
+        errors = os.fstat(2)
+    except OSError:
+        return False
+    # By its name, for `detloader.program.launch` cannot be imported here.
+    return os.environ.get("DETLOADER_PROGRAM_STDERR") == f"{errors.st_dev}:{errors.st_ino}"
 
 
 _run_shadowed()
