@@ -15,6 +15,7 @@ import logging
 import multiprocessing.process
 import multiprocessing.util
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -290,14 +291,20 @@ def recorder_of(twin: object) -> Recorder[Any] | None:
 def _close_all() -> None:
     for recorder in list(_recorders.values()):
         recorder.raises = False  # there is no loop any more
-        recorder.close()
+        recorder.close(broken_off=_ends_by_error())
 
 
 def _close_remote() -> None:
     for recorder in list(_recorders.values()):
         if is_remote(recorder.run):
             recorder.raises = False
-            recorder.close()
+            recorder.close(broken_off=_ends_by_error())
+
+
+def _ends_by_error() -> bool:
+    """Tell whether an error that nobody caught, such as that of Ctrl-C, ends the program."""
+    # At a prompt the last error is that of some line before.
+    return hasattr(sys, "last_value") and not hasattr(sys, "ps1")
 
 
 # Before `atexit` comes the end of all executors, without which some stores cannot be reached.

@@ -136,7 +136,9 @@ class Session:
                 # Or the loader would live as long as the program.
                 recorder.wrapped = None
                 recorder.needed = False
-                self.at_end(finalize(twin if owner is None else owner, recorder.close))
+                ending = finalize(twin if owner is None else owner, recorder.close)
+                ending.atexit = False  # the recorder knows how the program ends
+                self.at_end(ending)
             return twin
         message = f"{self._run} has {_MOST:,} streams {name!r} already: choose another folder"
         raise RunExistsError(message)

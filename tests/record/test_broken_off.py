@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -224,3 +225,41 @@ for batch in record(torch_loader(None), {str(tmp_path / "run")!r}):
     assert done.stderr.rstrip().endswith("BadFileError: 3")
     assert open_run(tmp_path / "run").rows == 2
     assert not open_run(tmp_path / "run").complete
+
+
+ENDS = {
+    "an error": ("raise OSError", True),
+    "Ctrl-C": ("os.kill(os.getpid(), signal.SIGINT)", True),
+    "a status": ("sys.exit(3)", False),
+    "no further batch": ("break", False),
+}
+WAYS = {
+    "record": "loader = record([*range(12)], 'run')",
+    "record_all": "import grain; loader = grain.MapDataset.range(12); record_all('run').__enter__()",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("end", ENDS)
+def test_a_program_that_dies_of_an_error_leaves_a_part(end: str, way: str, tmp_path: Path) -> None:
+    statement, dies = ENDS[end]
+    program = f"""
+        import os, signal, sys
+        from detloader import record, record_all
+        {WAYS[way]}
+        for number, batch in enumerate(loader):
+            if number == 2:
+                {statement}
+        """
+    subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stderr=subprocess.DEVNULL,
+        check=False,
+        timeout=100,
+    )
+    (stream,) = open_run(tmp_path / "run").streams.values()
+
+    assert stream.rows == 3
+    assert (stream.declared.complete is False) is dies
