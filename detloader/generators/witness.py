@@ -19,6 +19,9 @@ __all__ = ["GLOBALS", "DrawWitness", "names_of_stored"]
 GLOBALS = ("python", "numpy", "torch")
 """The generators that are there in every program, in the order of their columns."""
 
+_SEARCHES = 2
+"""Batches that begin with a search: the second for what is made with a worker's first samples."""
+
 _WORD_BYTES = 8
 _STATE_BYTES = WORDS * _WORD_BYTES
 _join = b"".join
@@ -42,7 +45,7 @@ class DrawWitness:
             pieces_of(generator)
         self._holders = holders
         self._names = (*GLOBALS, *names)
-        self._searches = 2
+        self._searches = _SEARCHES
         self._searching = False
         self._found = _Found.of({}, self._names)
         self._seen: list[bytes] = []
@@ -50,13 +53,16 @@ class DrawWitness:
         self._read: list[bytes] = []
         self._failure: Exception | None = None
 
+    def begin_pass(self) -> None:
+        """Search again: where a pass over an iterable begins, generators may be made."""
+        self._searches = _SEARCHES
+
     def begin(self) -> None:
         """Look at what comes before a batch's first sample."""
         self._seen, self._kept, self._read = [], [], []
         self._failure = None
         self._searching = self._searches > 0
         if self._searching:
-            # A second time, for what is made with a worker's first samples.
             self._searches -= 1
             self._search()
         self.look()

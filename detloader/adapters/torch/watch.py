@@ -62,6 +62,12 @@ class Watch:
         self.count = 0
         self.idle = True
 
+    def begin_pass(self) -> None:
+        """Leave what an earlier pass over an iterable began: the next one begins."""
+        self.forget()
+        if self._draws is not None:
+            self._draws.begin_pass()
+
     def begin(self, indices: Sequence[Any] | None) -> None:
         """Look at what comes before a batch's first sample; None where it has no indices."""
         self.idle = False

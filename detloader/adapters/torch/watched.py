@@ -111,7 +111,7 @@ class _Iterator(_Watched):
 
 class _Iterable(_Iterator):
     def __iter__(self) -> Any:
-        self._watch.forget()
+        self._watch.begin_pass()
         iterate = find_iterate(self._original)
         if iterate is not None:
             return _Iterator(iterate(self._original, self._watch.note), self._watch)

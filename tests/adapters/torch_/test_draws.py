@@ -41,6 +41,19 @@ class MadeWithTheIterator(IterableDataset[Any]):
             yield {"id": index, "x": self.rng.random()}
 
 
+class MadeWithThePass(IterableDataset[Any]):
+    """Counts its passes itself, as nobody can tell a worker that persists."""
+
+    epoch = 0
+    passes = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        self.rng = np.random.default_rng([7, self.passes])
+        self.passes += 1
+        for index in range(SIZE):
+            yield {"id": index, "x": self.rng.random()}
+
+
 class SeededForEachSample(Dataset[Any]):
     def __init__(self, *, is_frozen: bool) -> None:
         self.is_frozen = is_frozen
@@ -56,9 +69,17 @@ class SeededForEachSample(Dataset[Any]):
         return np.array([index, random.random(), torch.rand(()).item()])
 
 
-def recorded(dataset: Any, run: Path, workers: int, *, shuffle: bool = False, **how: Any) -> Any:
+def recorded(
+    dataset: Any, run: Path, workers: int, *, shuffle: bool = False, size: int = 8, **how: Any
+) -> Any:
     torch.manual_seed(3)
-    loader = DataLoader(dataset, batch_size=8, num_workers=workers, shuffle=shuffle)
+    loader = DataLoader(
+        dataset,
+        batch_size=size,
+        num_workers=workers,
+        shuffle=shuffle,
+        persistent_workers=workers == 1,
+    )
     with record(loader, run, **how) as twin:
         for epoch in range(3):
             dataset.epoch = epoch
@@ -77,6 +98,17 @@ def test_draws_of_a_generator_are_seen_from_the_sample_that_it_is_made_with(
 
     assert stream.table(["draws"])["draws"].null_count == 0
     assert not check(tmp_path / "run").findings
+
+
+@pytest.mark.parametrize("size", [1, 8])
+def test_draws_of_each_pass_are_seen_in_a_worker_that_persists(size: int, tmp_path: Path) -> None:
+    for workers in (0, 1):
+        run = tmp_path / f"{workers}"
+        stream = recorded(MadeWithThePass(), run, workers, size=size, ids="id")
+        assert stream.table(["draws"])["draws"].null_count == 0
+        assert not check(run).findings
+
+    assert audit(tmp_path / "0", tmp_path / "1").verdict == "identical"
 
 
 def test_draws_of_a_sample_that_seeds_are_its_own_whoever_made_the_one_before(
