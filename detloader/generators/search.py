@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import collections
 import functools
+import itertools
+import operator
 import types
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from detloader.generators.state import is_generator
 
 __all__ = ["find_generators"]
 
-_DEEPEST = 6
+_DEEPEST = 32
+
+_MOST = 500
+"""Objects that are looked at of one level: a search takes milliseconds, whatever data are held."""
 
 _LONGEST = 64
 """Containers with more items than this hold data, not transforms."""
 
+_WIDEST = 1000
+"""So do containers in containers, where all of them may have more items than this."""
+
+_LISTS = (list, tuple, collections.deque)
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
 
 _DESCRIPTORS = (
@@ -43,14 +52,38 @@ def find_generators(holder: object, name: str = "") -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     seen: set[int] = set()
-    level = [(name, holder)]
+    level = [_Held(name, holder, 1)]
     for _ in range(_DEEPEST):
-        level = [child for path, value in level for child in _children(path, value)]
+        new = (held for each in level for held in each.within() if not _is_seen(held.value, seen))
         # By levels: where a generator has several paths, the shortest is its name.
-        level = [(path, value) for path, value in level if not _is_seen(value, seen)]
-        found |= {path: value for path, value in level if is_generator(value)}
-        level = [(path, value) for path, value in level if path not in found]
+        level = list(itertools.islice(new, _MOST))
+        found |= {held.path: held.value for held in level if is_generator(held.value)}
+        level = [held for held in level if held.path not in found]
+        # What is one of many is sooner data, and comes last.
+        level.sort(key=operator.attrgetter("width"))
     return found
+
+
+class _Held(NamedTuple):
+    """What an object holds.
+
+    Attributes:
+        path: where it is held.
+        value: it.
+        width: how many there may be like it: the product of the lengths of containers about it.
+    """
+
+    path: str
+    value: Any
+    width: int
+
+    def within(self) -> Iterator[_Held]:
+        """Find what this holds."""
+        is_container = isinstance(self.value, _LISTS) or type(self.value) in _DICTS
+        width = self.width * len(self.value) if is_container else self.width
+        if width > _WIDEST:
+            return
+        yield from (_Held(path, value, width) for path, value in _children(self.path, self.value))
 
 
 def _is_seen(value: object, seen: set[int]) -> bool:
@@ -62,7 +95,7 @@ def _is_seen(value: object, seen: set[int]) -> bool:
 
 def _children(path: str, value: Any) -> Iterator[tuple[str, object]]:
     prefix = f"{path}." if path else ""
-    if isinstance(value, list | tuple | collections.deque):
+    if isinstance(value, _LISTS):
         if len(value) <= _LONGEST:
             yield from ((f"{path}[{place}]", item) for place, item in enumerate(value))
     elif isinstance(value, Mapping):

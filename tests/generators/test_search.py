@@ -117,6 +117,18 @@ def test_circles_and_long_lists_end_the_search() -> None:
     assert find_generators(holder) == {}
 
 
+def test_generators_are_found_deep_beside_nested_data_which_are_not_walked_through() -> None:
+    def nested(depth: int) -> Any:
+        return [nested(depth - 1) for _ in range(40)] if depth else random.Random(0)
+
+    deep: Any = random.Random(0)
+    for _ in range(12):
+        deep = Holder(transforms=[deep])
+    holder = Holder(data=nested(3), records=[Holder(a=[Holder()] * 5)] * 64, transform=deep)
+
+    assert list(find_generators(holder)) == ["transform" + ".transforms[0]" * 12]
+
+
 def test_no_generator_and_no_holder_is_no_error() -> None:
     for value in (None, 3, "text", np.zeros(3), torch.zeros(3), range(3), object()):
         assert find_generators(value) == {}

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+from torch.utils.data import (
+    ConcatDataset,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    get_worker_info,
+    random_split,
+)
 
 from detloader import open_run, record
 from detloader.audits import audit, check
@@ -69,6 +76,35 @@ class SeededForEachSample(Dataset[Any]):
         return np.array([index, random.random(), torch.rand(()).item()])
 
 
+class Composed(Dataset[Any]):
+    def __init__(self, seed: int) -> None:
+        self.transform = Composition(Composition(Noise(seed)))
+
+    def __len__(self) -> int:
+        return SIZE
+
+    def __getitem__(self, index: int) -> Any:
+        return self.transform(float(index))
+
+
+class Composition:
+    def __init__(self, *transforms: Any) -> None:
+        self.transforms = list(transforms)
+
+    def __call__(self, value: float) -> float:
+        for transform in self.transforms:
+            value = transform(value)
+        return value
+
+
+class Noise:
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def __call__(self, value: float) -> float:
+        return value + self.rng.normal()
+
+
 def recorded(
     dataset: Any, run: Path, workers: int, *, shuffle: bool = False, size: int = 8, **how: Any
 ) -> Any:
@@ -121,6 +157,15 @@ def test_draws_of_a_sample_that_seeds_are_its_own_whoever_made_the_one_before(
 
     assert (found.verdict, found.findings) == ("identical", [])
     assert not check(tmp_path / "0").findings
+
+
+def test_clones_are_told_of_a_generator_within_data_sets_within_others(tmp_path: Path) -> None:
+    both: Any = ConcatDataset([Composed(1), Composed(2)])
+    part, _ = random_split(both, [100, 28])
+
+    recorded(part, tmp_path / "run", 2, shuffle=True)
+
+    assert {each.rule for each in check(tmp_path / "run").findings} == {"worker-rng-clone"}
 
 
 @pytest.mark.parametrize("workers", [0, 2])
