@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 from detloader.generators.folding import ODD, fold_draws
 from detloader.generators.memory import state_of
 
-__all__ = ["WORDS", "Looks", "Seen", "digest_draws"]
+__all__ = ["NO_COLUMN", "WORDS", "Looks", "Seen", "digest_draws"]
+
+NO_COLUMN = -1
+"""That of a generator whose draws are not told."""
 
 WORDS = 4
 """Words of a generator's state."""
@@ -31,7 +34,7 @@ class Seen(NamedTuple):
     """How one generator is seen.
 
     Attributes:
-        column: where the digests of its draws belong.
+        column: where the digests of its draws belong, or `NO_COLUMN`.
         words: of its state in memory, those that a look takes; 0 where it is read by public ways.
         flagged: whether the last of them tells whether the one before it counts.
         kept: whether a look takes a number besides, as the `random` module keeps it.
@@ -115,6 +118,8 @@ def _digest(digests: NDArray[np.uint64], looks: Sequence[Looks]) -> None:
             numbers = kept[..., keeper] if seen.kept else None
             states = state_of(memory[..., start:stop], numbers, flagged=seen.flagged)
             start, keeper = stop, keeper + seen.kept
+        if seen.column == NO_COLUMN:
+            continue
         drawn = _drawn(states, has_block=seen.words > 0)
         if drawn.any():
             for part in [*_parts(drawn[:, :-1], rows), drawn[:, -1:]]:

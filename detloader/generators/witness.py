@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 import random
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from detloader.generators.looks import WORDS, Looks, Seen
+from detloader.generators.looks import NO_COLUMN, WORDS, Looks, Seen
 from detloader.generators.memory import Pieces, pieces_of
 from detloader.generators.search import find_generators
 
@@ -19,8 +19,11 @@ __all__ = ["GLOBALS", "DrawWitness", "names_of_stored"]
 GLOBALS = ("python", "numpy", "torch")
 """The generators that are there in every program, in the order of their columns."""
 
-_SEARCHES = 2
-"""Batches that begin with a search: the second for what is made with a worker's first samples."""
+_SEARCHED = 2
+"""Batches of a pass that are searched while they are made, and the next one where it begins.
+
+The second tells what is made with a worker's first samples from what each sample makes anew.
+"""
 
 _WORD_BYTES = 8
 _STATE_BYTES = WORDS * _WORD_BYTES
@@ -29,6 +32,9 @@ _join = b"".join
 
 class DrawWitness:
     """Looks at generators before and after each sample, and at the end of each batch.
+
+    A generator that is no longer held once another sample is made was of one sample: its path
+    is not looked at again, as nobody could tell what each of those generators drew.
 
     Looking raises nothing: what went wrong is raised when what was seen is asked for.
     """
@@ -45,8 +51,10 @@ class DrawWitness:
             pieces_of(generator)
         self._holders = holders
         self._names = (*GLOBALS, *names)
-        self._searches = _SEARCHES
+        self._batches = 0
         self._searching = False
+        self._held: dict[str, Any] = {}
+        self._replaced: set[str] = set()
         self._found = _Found.of({}, self._names)
         self._seen: list[bytes] = []
         self._kept: list[float | None] = []
@@ -55,15 +63,15 @@ class DrawWitness:
 
     def begin_pass(self) -> None:
         """Search again: where a pass over an iterable begins, generators may be made."""
-        self._searches = _SEARCHES
+        self._batches = 0
 
     def begin(self) -> None:
         """Look at what comes before a batch's first sample."""
         self._seen, self._kept, self._read = [], [], []
         self._failure = None
-        self._searching = self._searches > 0
-        if self._searching:
-            self._searches -= 1
+        self._batches += 1
+        self._searching = self._batches <= _SEARCHED
+        if self._batches <= _SEARCHED + 1:
             self._search()
         self.look()
 
@@ -93,6 +101,9 @@ class DrawWitness:
         """
         if self._failure is not None:
             raise self._failure
+        if self._batches <= _SEARCHED:
+            self._note_replaced(_stored_generators(self._holders))
+            self._found = self._found.without_columns(self._replaced)
         found, number = self._found, len(self._seen)
         keeps = any(self._kept)
         if not keeps and not self._read and self._seen.count(self._seen[0]) == number:
@@ -106,7 +117,8 @@ class DrawWitness:
 
     def _search(self) -> None:
         try:
-            generators = _global_generators() | _stored_generators(self._holders)
+            self._held = _stored_generators(self._holders)
+            generators = _global_generators() | self._lasting()
             self._found = _Found.of(generators, self._names)
         except Exception as error:  # noqa: BLE001  # as above
             self._failure = error
@@ -115,8 +127,11 @@ class DrawWitness:
         """Find what the first sample made; what was before it is seen as nothing."""
         try:
             known = self._found
-            generators = _stored_generators(self._holders)
-            new = {name: made for name, made in generators.items() if not known.has(made)}
+            stored = _stored_generators(self._holders)
+            if self._batches > 1:
+                self._note_replaced(stored)
+            self._held = stored
+            new = {path: made for path, made in self._lasting().items() if not known.has(made)}
             if not new:
                 return
             added = _Found.of(new, self._names)
@@ -127,6 +142,14 @@ class DrawWitness:
         self._seen[0] += bytes(sum(map(len, added.views)))
         self._kept += [None] * len(added.keepers)
         self._read += [bytes(_STATE_BYTES)] * len(added.reads)
+
+    def _note_replaced(self, stored: Mapping[str, object]) -> None:
+        """Note which paths had generators that nothing holds any more."""
+        still = set(map(id, stored.values()))
+        self._replaced |= {path for path, made in self._held.items() if id(made) not in still}
+
+    def _lasting(self) -> dict[str, Any]:
+        return {path: made for path, made in self._held.items() if path not in self._replaced}
 
 
 def names_of_stored(holders: Mapping[str, object]) -> list[str]:
@@ -139,6 +162,7 @@ class _Found(NamedTuple):
 
     Attributes:
         seen: how each is seen.
+        paths: where each was found.
         generators: those.
         pieces: where the state of each is found; they keep alive what is looked into.
         views: what is seen of all of them in memory.
@@ -147,6 +171,7 @@ class _Found(NamedTuple):
     """
 
     seen: tuple[Seen, ...]
+    paths: list[str]
     generators: list[Any]
     pieces: list[Pieces]
     views: list[memoryview[int]]
@@ -158,6 +183,7 @@ class _Found(NamedTuple):
         pieces = {name: pieces_of(generator) for name, generator in generators.items()}
         return cls(
             tuple(_seen(piece, _column(name, names)) for name, piece in pieces.items()),
+            list(generators),
             list(generators.values()),
             list(pieces.values()),
             [view for piece in pieces.values() for view in piece.views],
@@ -168,6 +194,14 @@ class _Found(NamedTuple):
     def has(self, generator: object) -> bool:
         """Tell whether a generator is among them."""
         return any(generator is known for known in self.generators)
+
+    def without_columns(self, paths: Collection[str]) -> _Found:
+        """Return the same, where draws of those at some paths are not told."""
+        seen = (
+            seen._replace(column=NO_COLUMN) if path in paths else seen
+            for path, seen in zip(self.paths, self.seen, strict=True)
+        )
+        return self._replace(seen=tuple(seen))
 
 
 def _seen(piece: Pieces, column: int) -> Seen:

@@ -256,6 +256,44 @@ def test_a_generator_that_is_made_with_the_first_sample_is_watched_from_there(ki
     assert found[0] == found[1] != found[2]
 
 
+@pytest.mark.parametrize("kind", sorted(MAKE))
+@given(sizes=st.lists(st.integers(1, 3), min_size=1, max_size=5))
+def test_a_generator_that_is_made_for_each_sample_is_seen_in_no_other_than_the_first(
+    kind: str, sizes: list[int]
+) -> None:
+    holder: dict[str, Any] = {"rng": MAKE[kind](0), "kept": MAKE[kind](1)}
+    witness = DrawWitness({"": holder}, ["['rng']", "['kept']"])
+    found = []
+    for size in sizes:
+        witness.begin()
+        for _ in range(size):
+            holder["rng"] = MAKE[kind](2)
+            for generator in holder.values():
+                moves_of(kind)["one"](generator)
+            witness.look()
+        witness.look()
+        found.append(draws_of(witness, size, stored=2))
+    replaced, kept = np.concatenate(found)[:, 3:5].T
+
+    assert np.flatnonzero(replaced).tolist() == ([0] if sizes[0] == 1 else [])
+    assert kept.all()
+
+
+def test_a_generator_that_is_taken_from_a_list_for_each_sample_is_seen() -> None:
+    pool = [random.Random(seed) for seed in range(3)]
+    holder: dict[str, Any] = {"pool": pool, "rng": pool[0]}
+    witness = DrawWitness({"": holder}, ["['rng']"])
+    for _ in range(4):
+        witness.begin()
+        for place in range(5):
+            holder["rng"] = pool[place % 3]
+            holder["rng"].random()
+            witness.look()
+        witness.look()
+
+        assert draws_of(witness, 5, stored=1).any(axis=1).all()
+
+
 def test_what_went_wrong_is_said_when_the_draws_are_asked_for() -> None:
     class Broken(random.Random):
         def getstate(self) -> Any:

@@ -39,6 +39,19 @@ class MadeWithTheFirstSample(Dataset[Any]):
         return np.array([index, self.rng.random()])
 
 
+class MadeForEachSample(Dataset[Any]):
+    """The sound way: a seed, the epoch and the index."""
+
+    epoch = 0
+
+    def __len__(self) -> int:
+        return SIZE
+
+    def __getitem__(self, index: int) -> Any:
+        self.rng = np.random.default_rng([7, self.epoch, index])
+        return np.array([index, self.rng.random()])
+
+
 class MadeWithTheIterator(IterableDataset[Any]):
     def __iter__(self) -> Iterator[Any]:
         worker = get_worker_info()
@@ -145,6 +158,25 @@ def test_draws_of_each_pass_are_seen_in_a_worker_that_persists(size: int, tmp_pa
         assert not check(run).findings
 
     assert audit(tmp_path / "0", tmp_path / "1").verdict == "identical"
+
+
+def test_generators_that_are_made_for_each_sample_are_not_looked_at(tmp_path: Path) -> None:
+    for workers in (0, 2):
+        run = tmp_path / f"{workers}"
+        stream = recorded(MadeForEachSample(), run, workers)
+        assert stream.table(["draws"])["draws"].null_count == stream.rows
+        assert not check(run).findings
+
+    assert audit(tmp_path / "0", tmp_path / "2").verdict == "identical"
+
+
+def test_of_batches_of_one_sample_the_first_alone_has_draws_of_a_generator_made_for_each(
+    tmp_path: Path,
+) -> None:
+    stream = recorded(MadeForEachSample(), tmp_path / "run", 2, size=1)
+
+    draws = stream.table(["draws"])["draws"].to_pylist()
+    assert {place % SIZE for place, drawn in enumerate(draws) if drawn is not None} == {0, 1}
 
 
 def test_draws_of_a_sample_that_seeds_are_its_own_whoever_made_the_one_before(
