@@ -41,6 +41,8 @@ another augmentation: then it speaks only in evaluations, where at most one reco
 twenty changed within a run, where records that came more than once show that content is
 fixed, or, where `raw` was not recorded either, where both runs declare one seed or at most
 one row in four changed, unless these are all rows of some epochs.
+Within a run that goes for the rows without draws, too, though others have some: of these it
+speaks as well where content changed at one point of the run, and was kept before and after it.
 Draws that were taken for the samples of a batch at once (`config.draws_of` "batch") are
 known for each record only where batches are as large in both runs.
 Where an entry of `config` differs, which may ask for other content, it cannot tell.
@@ -101,6 +103,9 @@ FEW = 0.05
 FEW_BETWEEN_RUNS = 0.25
 """Share of rows up to which changes between runs are, for a seeded augmentation is in all rows."""
 
+CHANCE = 1e-6
+"""Chance below which no augmentation kept all content before and after one point of a run."""
+
 
 def check_run(view: StreamView, known: Known) -> list[Fault]:
     """Find records whose bytes change within the run."""
@@ -119,32 +124,46 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
         changed = distinct(view.record.values[other])
         if view.ranks > 1 and are_local(view, changed):
             raise CannotTell(SHARED_IDS)
-        if column == "content" and not _is_fixed_within(view, changed):
-            if faults:
+        if column == "content":
+            other = _without_unseen_draws(view, other)
+            if not other.any() and faults:
                 break
-            raise CannotTell("draws")
+            if not other.any():
+                raise CannotTell("draws")
+            changed = distinct(view.record.values[other])
         known.drifted = changed if known.drifted is None else np.union1d(known.drifted, changed)
         faults.append(_fault_within(view, column, np.flatnonzero(other)))
     return faults
 
 
-def _is_fixed_within(view: StreamView, changed: Integers) -> bool:
-    """Tell whether no augmentation that was not recorded may have changed these records."""
+def _without_unseen_draws(view: StreamView, other: Flags) -> Flags:
+    """Leave out the rows that an augmentation whose draws nobody saw may have changed."""
+    if view.declared("purpose") == "eval":
+        return other
     # A generator that a transform makes for each sample is seen by nobody: no draws, new content.
-    seen = view.has("draws") and not view.column("draws").missing().all()
-    return seen or view.declared("purpose") == "eval" or _are_few(view, changed)
+    seen = ~view.column("draws").missing() if view.has("draws") else np.zeros_like(other)
+    changed = other & ~seen
+    if _are_few(view, changed, ~seen) or (seen.any() and _changed_at_once(view, ~seen)):
+        return other
+    return other & seen
 
 
 def _fault_within(view: StreamView, column: str, rows: Integers) -> Fault:
-    in_place = column == "content" and view.has("raw")
+    content = column == "content"
+    in_place = content and view.has("raw")
+    cause = "The bytes of a record change while the run is going on"
+    if in_place:
+        cause = "A transform changes what it was given in place, and a cache gives it again"
+    if content and view.declared("purpose") != "eval":
+        cause += ", or a transform draws from a generator that nobody saw"
     return _fault(
         view,
         column,
         rows,
-        cause="A transform changes what it was given in place, and a cache gives it again."
-        if in_place
-        else "The bytes of a record change while the run is going on.",
-        where="later deliveries differ from the first"
+        cause=f"{cause}.",
+        where="later deliveries"
+        + (" under equal draws" if content and view.has("draws") else "")
+        + " differ from the first"
         + (", and the raw bytes do not" if in_place else ""),
     )
 
@@ -177,9 +196,28 @@ def _first_of_same_draws(view: StreamView) -> tuple[Integers, Integers]:
     return rows[order], rows[order[first]]
 
 
-def _are_few(view: StreamView, changed: Integers) -> bool:
-    counts = tally(view.record.values)[1]
-    return len(changed) <= FEW * int((counts > 1).sum())
+def _are_few(view: StreamView, changed: Flags, unseen: Flags) -> bool:
+    counts = tally(view.record.values[unseen])[1]
+    return len(distinct(view.record.values[changed])) <= FEW * int((counts > 1).sum())
+
+
+def _changed_at_once(view: StreamView, unseen: Flags) -> bool:
+    """Tell whether content changed at one point of the run, and was kept before and after it.
+
+    An augmentation that changed as many records there would have changed some elsewhere.
+    """
+    content, records = view.column("content"), view.record.values
+    rows = np.flatnonzero(unseen & ~content.missing())
+    rows = rows[np.argsort(records[rows], kind="stable")]
+    again = records[rows[1:]] == records[rows[:-1]]
+    before, after = rows[:-1][again], rows[1:][again]
+    changed = ~content.take(before).equals(content.take(after))
+    point = int(after[changed].min())
+    across = (before < point) & (point <= after)
+    if (changed & ~across).any():
+        return False
+    kept = 1 - changed.sum() / across.sum()
+    return bool(kept ** int((~across).sum()) < CHANCE)
 
 
 def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:

@@ -188,6 +188,62 @@ def test_augmentation_that_is_not_recorded_or_not_seen_cannot_tell(
     assert lacking(result, RULE) == ["draws"]
 
 
+def partly_drawn(content: Callable[[int, int], int], epochs: int = 4) -> dict[str, list[Any]]:
+    """Deliver 60 records in each epoch; every third one has draws of its own, the others none."""
+    places = [(record, epoch) for epoch in range(epochs) for record in range(60)]
+    return {
+        "epoch": [epoch for _, epoch in places],
+        "record": [record for record, _ in places],
+        "draws": [None if r % 3 else 7000 + r + 100 * epoch for r, epoch in places],
+        "content": [900 + content(r, epoch) if r % 3 else 5000 + r + epoch for r, epoch in places],
+    }
+
+
+@pytest.mark.parametrize("epochs", [2, 4])
+@pytest.mark.parametrize(
+    "content",
+    [
+        lambda record, epoch: 1000 * epoch + record,
+        lambda record, epoch: 1000 * ((record * 7 + epoch * epoch) % 3 > 1) + record,
+    ],
+    ids=["each time", "now and then"],
+)
+def test_an_augmentation_that_nobody_sees_is_no_drift_though_other_records_have_draws(
+    content: Callable[[int, int], int], epochs: int, tmp_path: Path
+) -> None:
+    result = check(write_run(tmp_path / "run", partly_drawn(content, epochs)))
+
+    assert findings_of(result, RULE) == []
+    assert lacking(result, RULE) == ["draws"]
+
+
+@pytest.mark.parametrize(
+    ("content", "records"),
+    [
+        (lambda record, epoch: record + 1000 * epoch * (record in {4, 10}), 2),
+        (lambda record, epoch: record + 1000 * (epoch > 1), 40),
+        (lambda record, epoch: record + 1000 * (epoch > 1) * (record > 30), 20),
+    ],
+    ids=["a few", "all from one point on", "many from one point on"],
+)
+def test_records_without_draws_drift_beside_others_that_have_some(
+    content: Callable[[int, int], int], records: int, tmp_path: Path
+) -> None:
+    result = check(write_run(tmp_path / "run", partly_drawn(content)))
+    (finding,) = findings_of(result, RULE)
+
+    assert evidence_of(finding)["records_count"] == records
+    assert "a generator that nobody saw" in str(finding.cause)
+
+
+def test_records_under_equal_draws_drift_beside_those_that_nobody_can_tell(tmp_path: Path) -> None:
+    rows = partly_drawn(lambda record, epoch: 1000 * epoch + record)
+    rows["draws"] = [None if r % 3 else 7000 + r for r in rows["record"]]
+    (finding,) = findings_of(check(write_run(tmp_path / "run", rows)), RULE)
+
+    assert evidence_of(finding)["records_count"] == 20
+
+
 def test_a_drift_within_the_run_is_said_once(tmp_path: Path) -> None:
     a = {name: values * 2 for name, values in rows_of(20, "raw").items()}
     a["epoch"] = [0] * 20 + [1] * 20
