@@ -15,11 +15,15 @@ from detloader.adapters.torch.samplers import (
     count_of,
     deciding_sampler,
     is_choosing,
+    orderer_of,
     outer_sampler,
     shuffles,
 )
 
 __all__ = ["declared_of", "epoch_holders", "padding_of", "seed_of_epoch"]
+
+
+_PADS_AT_END = frozenset({"DistributedSampler", "StatefulDistributedSampler"})
 
 
 def declared_of(loader: DataLoader[Any]) -> dict[str, Any]:
@@ -61,8 +65,11 @@ def padding_of(loader: DataLoader[Any]) -> Padding | None:
     sampler, outer = deciding_sampler(loader), outer_sampler(loader)
     if not isinstance(sampler, DistributedSampler) or sampler.drop_last:
         return None
+    # A derived class may have put what was added anywhere.
+    if orderer_of(sampler) not in _PADS_AT_END or orderer_of(outer) != "BatchSampler":
+        return None
     size = len(sampler.dataset)  # type: ignore[arg-type]
-    if not isinstance(outer, BatchSampler) or size % sampler.num_replicas == 0:
+    if size % sampler.num_replicas == 0:
         return None
     return Padding(size, sampler.num_replicas, sampler.rank, outer.batch_size)
 
@@ -94,7 +101,7 @@ def _order_of(loader: DataLoader[Any]) -> dict[str, Any]:
     order: dict[str, Any] = {}
     with contextlib.suppress(TypeError, NotImplementedError):
         order["source_size"] = len(loader.dataset)  # type: ignore[arg-type]
-    shuffle = shuffles(sampler)
+    shuffle = shuffles(sampler) if _follows_sampler(loader) else None
     if shuffle is not None:
         order["shuffle"] = shuffle
     if shuffle:
@@ -102,6 +109,12 @@ def _order_of(loader: DataLoader[Any]) -> dict[str, Any]:
     if isinstance(replacement := getattr(sampler, "replacement", None), bool):
         order["replacement"] = replacement
     return order | _amounts_of(loader, sampler, order.get("source_size"))
+
+
+def _follows_sampler(loader: DataLoader[Any]) -> bool:
+    """Tell whether batches come in the order of the deciding sampler."""
+    outer = outer_sampler(loader)
+    return not isinstance(outer, BatchSampler) or orderer_of(outer) == "BatchSampler"
 
 
 def _amounts_of(loader: DataLoader[Any], sampler: Any, source_size: int | None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ __all__ = [
     "gives_lists",
     "is_choosing",
     "is_list",
+    "orderer_of",
     "outer_sampler",
     "shuffles",
 ]
@@ -43,6 +44,12 @@ def deciding_sampler(loader: DataLoader[Any]) -> Any:
     return outer.sampler if isinstance(outer, BatchSampler) else outer
 
 
+def orderer_of(sampler: Any) -> str:
+    """Return the name of the class that makes a sampler's order: itself, or one it derives from."""
+    kinds = type(sampler).__mro__
+    return next((kind.__name__ for kind in kinds if "__iter__" in vars(kind)), "")
+
+
 def gives_lists(loader: DataLoader[Any]) -> bool:
     """Tell whether the loader is seen to ask for a list of records at once."""
     outer = outer_sampler(loader)
@@ -50,10 +57,10 @@ def gives_lists(loader: DataLoader[Any]) -> bool:
 
 
 def shuffles(sampler: Any) -> bool | None:
-    """Tell whether a sampler shuffles; None where it does not say."""
+    """Tell whether a sampler shuffles; None where it does not say, or has an order of its own."""
     if isinstance(told := getattr(sampler, "shuffle", None), bool):
         return told
-    return next((_SHUFFLES[name] for name in _names(sampler) if name in _SHUFFLES), None)
+    return _SHUFFLES.get(orderer_of(sampler))
 
 
 def is_choosing(loader: DataLoader[Any], sampler: Any, source_size: int | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +15,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.data import (
     BatchSampler,
+    DistributedSampler,
     IterableDataset,
     RandomSampler,
     SequentialSampler,
     WeightedRandomSampler,
     default_collate,
 )
+from torchdata.stateful_dataloader.sampler import StatefulDistributedSampler
 
 from detloader import open_run, record, to_grain
 from detloader.adapters.torch.reading import SampleReader
 from detloader.adapters.weights import MOST_WEIGHTS
-from detloader.audits import audit
+from detloader.audits import audit, check
 from detloader.manifest.content import sample_digest
 from detloader.manifest.reader import Stream
 from detloader.manifest.rounding import EXACT
 from tests.support.loaders import rows_of
+from tests.support.results import loud_rules
 from tests.support.torch_datasets import (
     Augmented,
     GlobalDraws,
@@ -288,6 +292,40 @@ def test_records_that_even_out_the_ranks_are_marked(tmp_path: Path) -> None:
     assert sorted(row for row in rows if row[2]) == [(1, 0, True), (2, 1, True), (3, 2, True)]
 
 
+class Reversed(DistributedSampler[int]):
+    def __iter__(self) -> Iterator[int]:
+        return iter([*super().__iter__()][::-1])
+
+
+class Halves(BatchSampler):
+    def __iter__(self) -> Iterator[list[int]]:
+        for batch in super().__iter__():
+            yield from (batch[:2], batch[2:])
+
+
+@pytest.mark.parametrize("own", ["sampler", "batches"])
+def test_where_a_sampler_makes_an_order_of_its_own_nobody_says_what_evens_out_the_ranks(
+    own: str, tmp_path: Path
+) -> None:
+    for rank in range(2):
+        kind: Any = Reversed if own == "sampler" else DistributedSampler
+        batches = BatchSampler if own == "sampler" else Halves
+        sampler = kind(range(37), 2, rank, shuffle=False)
+        loader = torch_loader(range(37), batch_sampler=batches(sampler, 4, drop_last=False))
+        stream = recorded(loader, tmp_path / "run")
+
+    assert "padding" not in stream.columns
+    assert loud_rules(check(tmp_path / "run")) == []
+
+
+def test_a_class_of_stateful_samplers_marks_what_evens_out_the_ranks(tmp_path: Path) -> None:
+    for rank in range(2):
+        sampler: Any = StatefulDistributedSampler(torch.arange(5), 2, rank, shuffle=False)
+        stream = recorded(torch_loader(range(5), sampler=sampler), tmp_path / "run")
+
+    assert column(stream, "padding").count(True) == 1
+
+
 def test_floats_are_rounded_before_they_are_digested_where_that_is_asked(tmp_path: Path) -> None:
     for name, noise in {"one": 0.0, "other": 1e-9}.items():
         samples = [(torch.full((3,), i + noise, dtype=torch.float64), i) for i in range(4)]
@@ -386,6 +424,33 @@ def test_a_sampler_of_the_users_own_is_not_guessed_at(tmp_path: Path) -> None:
     assert not isinstance(stream.declared.shuffle, bool)
     assert isinstance(stream.declared.config, dict)
     assert stream.declared.config["sampler"] == "list"
+
+
+class OwnOrder(RandomSampler):
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self)))
+
+
+class OwnBatches(BatchSampler):
+    def __iter__(self) -> Iterator[list[int]]:
+        return iter([*super().__iter__()][::-1])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sampler": OwnOrder(range(4))},
+        {"batch_sampler": OwnBatches(RandomSampler(range(4)), 2, drop_last=False)},
+    ],
+    ids=["sampler", "batches"],
+)
+def test_a_class_of_the_users_own_is_not_guessed_at_whatever_it_derives_from(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    declared = recorded(torch_loader(range(4), **options), tmp_path / "run").declared
+
+    assert not isinstance(declared.shuffle, bool)
+    assert not isinstance(declared.seed, int)
 
 
 def test_the_start_method_is_not_settled_by_asking() -> None:
