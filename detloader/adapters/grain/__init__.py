@@ -6,6 +6,7 @@ drawn; `rows` travel with the elements, and `recorded` are the twins that users 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import grain
@@ -18,7 +19,7 @@ from detloader.adapters.grain.recorded import (
     RecordedDataset,
     RowEncoder,
 )
-from detloader.adapters.grain.rewrite import witness
+from detloader.adapters.grain.rewrite import is_batched, witness
 from detloader.adapters.ids import id_array
 from detloader.adapters.request import Request
 from detloader.errors import UsageError
@@ -36,9 +37,12 @@ def suits(loader: object) -> bool:
 def wrap(loader: Any, request: Request) -> Any:
     """Start recording; a `MapDataset` becomes the stream that iterating it would be.
 
-    With `ids` as a key or a function of elements, any dataset is recorded as an iterable.
+    With `ids` as a key or a function of elements, any dataset is recorded as an iterable, whose
+    elements are batches where its graph says so.
     """
     if isinstance(request.ids, str) or callable(request.ids):
+        if request.batched is None:
+            request = replace(request, batched=is_batched(_stream(loader)))
         return builtins.wrap(loader, request)
     full = request.level is not Level.ORDER
     graph = witness(_stream(loader), request.digester if full else None)

@@ -33,7 +33,7 @@ from detloader.adapters.grain.nodes import (
 from detloader.errors import UsageError
 from detloader.manifest.rounding import Digester
 
-__all__ = ["Graph", "witness"]
+__all__ = ["Graph", "is_batched", "witness"]
 
 _PASSING = frozenset(
     {
@@ -115,6 +115,15 @@ def witness(dataset: grain.IterDataset[Any], digester: Digester | None) -> Graph
     copier = _Copier(graph, dataset, operations=len(graph.seeds) + random)
     graph.top = copier.sealed(copier.copy(dataset))
     return graph
+
+
+def is_batched(dataset: Any) -> bool:
+    """Tell whether the elements of a graph are batches, as far as its nodes say it."""
+    name = type(dataset).__name__
+    if name in _BATCHES:
+        return True
+    # What takes an element apart hands on records, whatever is below it.
+    return not name.startswith("FlatMap") and any(map(is_batched, _parents(dataset)))
 
 
 class _Copier:

@@ -237,6 +237,67 @@ def test_any_dataset_is_recorded_where_its_elements_tell_their_record(tmp_path: 
     assert column(tmp_path / "run", "record") == found == list(range(6))
 
 
+_NAMED: list[Any] = [{"id": f"r{index}"} for index in range(9)]
+
+
+def _named() -> grain.MapDataset[Any]:
+    return grain.MapDataset.source(_NAMED)
+
+
+NAMED: dict[str, Any] = {
+    "map": lambda: _named().batch(4),
+    "stream": lambda: _named().to_iter_dataset().batch(4),
+    "map behind the batch": lambda: _named().batch(4).map(dict),
+    "no remainder": lambda: _named().batch(4, drop_remainder=True),
+    "workers": lambda: pipelines.in_workers(_named().batch(4).to_iter_dataset(), 1),
+    "loader": lambda: grain.DataLoader(
+        data_source=_NAMED,
+        sampler=grain.samplers.SequentialSampler(9),
+        operations=[grain.transforms.Batch(4)],
+    ),
+}
+
+
+@pytest.mark.parametrize("ids", ["id", lambda batch: batch["id"]], ids=["key", "function"])
+@pytest.mark.parametrize("name", NAMED)
+def test_of_a_batch_a_key_or_a_function_gives_one_id_for_each_row(
+    name: str, ids: Any, tmp_path: Path
+) -> None:
+    with record(NAMED[name](), tmp_path / "run", ids=ids) as dataset:
+        batches = list(dataset)
+
+    rows = [id_ for batch in batches for id_ in batch["id"]]
+    assert column(tmp_path / "run", "record") == rows == [f"r{i}" for i in range(len(rows))]
+    assert column(tmp_path / "run", "batch") == [index // 4 for index in range(len(rows))]
+
+
+def test_whoever_says_what_an_element_is_knows_better_than_the_graph(tmp_path: Path) -> None:
+    lists = grain.MapDataset.source([["a", "b"], ["c"]])
+    for name, dataset, batched in (("one", _named().batch(4), False), ("many", lists, True)):
+        found: Any = (lambda element: element["id"][0]) if name == "one" else list
+        with record(dataset, tmp_path / name, ids=found, batched=batched) as twin:
+            list(twin)
+
+    assert column(tmp_path / "one", "record") == ["r0", "r4", "r8"]
+    assert column(tmp_path / "many", "record") == ["a", "b", "c"]
+
+
+class Apart(grain.experimental.FlatMapTransform):  # type: ignore[misc]  # untyped in Grain
+    max_fan_out = 4
+
+    def flat_map(self, element: Any) -> list[Any]:
+        return [{"id": id_} for id_ in element["id"]]
+
+
+def test_records_taken_out_of_batches_are_records(tmp_path: Path) -> None:
+    stream = grain.experimental.FlatMapIterDataset(_named().batch(4).to_iter_dataset(), Apart())
+    with record(stream, tmp_path / "run", ids="id") as dataset:
+        assert len(list(dataset)) == 9
+
+    assert column(tmp_path / "run", "record") == [f"r{index}" for index in range(9)]
+    assert "batch" not in open_run(tmp_path / "run").streams["main"].columns
+
+
 def test_the_users_own_graph_is_left_as_it_was(tmp_path: Path) -> None:
     dataset = PIPELINES["stream filter"]()
     before = drain(dataset)
