@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self, SupportsIndex
 
 from detloader.adapters.elements import Delivered, ElementReader
+from detloader.adapters.ids import ids_of_elements
 from detloader.adapters.request import Request
 from detloader.breaking import Breaks
-from detloader.errors import UsageError
 from detloader.manifest.schema import Level
 from detloader.recorder import Recorder, Sealing
 
@@ -45,17 +45,10 @@ def reader_for(loader: object, request: Request) -> ElementReader:
     """Make what reads the elements of a loader that does not say which record it reads.
 
     Raises:
-        UsageError: `ids` are a sequence, of which nobody could tell who is who.
+        UsageError: `ids` are neither a key nor a function: nobody could tell who is who.
     """
-    ids = request.ids
-    if ids is not None and not isinstance(ids, str) and not callable(ids):
-        message = (
-            f"a {type(loader).__name__} does not say which record it reads: "
-            "give ids as a key of its elements, or as a function of one"
-        )
-        raise UsageError(message)
     return ElementReader(
-        ids,
+        ids_of_elements(request.ids, f"a {type(loader).__name__}"),
         batched=bool(request.batched),
         content=request.level is not Level.ORDER,
         digester=request.digester,

@@ -19,10 +19,9 @@ import pyarrow as pa
 from detloader.adapters.cut_tables import first_place
 from detloader.adapters.elements import Delivered, ElementReader
 from detloader.adapters.epochs import EpochNumbers
-from detloader.adapters.ids import id_array
+from detloader.adapters.ids import id_array, ids_of_elements
 from detloader.adapters.request import IdSource, Request
 from detloader.adapters.tables import rows_of_table
-from detloader.errors import UsageError
 from detloader.findings import RecordId
 from detloader.manifest.content import UndigestibleError
 from detloader.manifest.schema import Level
@@ -45,11 +44,9 @@ def wrap(loader: Any, request: Request) -> RecordedDataset | RecordedStream:
     if isinstance(loader, datasets.Dataset) and not request.batched:
         about = _about(loader) | _about_table(loader)
         return RecordedDataset(loader, _Watch(request, _ids_of_rows(loader, request.ids), about))
-    if request.ids is not None and not isinstance(request.ids, str) and not callable(request.ids):
-        what = "a row that is a batch" if isinstance(loader, datasets.Dataset) else "a stream"
-        message = f"{what} does not say which record it reads: give ids as a column or a function"
-        raise UsageError(message)
-    kind = RecordedDataset if isinstance(loader, datasets.Dataset) else RecordedStream
+    is_table = isinstance(loader, datasets.Dataset)
+    ids_of_elements(request.ids, "a row that is a batch" if is_table else "a stream")
+    kind = RecordedDataset if is_table else RecordedStream
     return kind(loader, _Watch(request, None, _about(loader)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from detloader.adapters.digests import digest_column, digest_ids
-from detloader.adapters.ids import MIXED, find_id, fits_int64, samples_in
+from detloader.adapters.ids import MIXED, as_id, as_ids, find_id, samples_in
 from detloader.adapters.on_host import on_host
 from detloader.adapters.request import IdSource
 from detloader.adapters.tables import rows_of_table
@@ -98,7 +97,11 @@ class ElementReader:
             samples = samples_in(self._ids, element) or rows_of_table(element)
         digested = element if content_of is None else content_of
         content = self._content(digested, samples, required=known is None) if wanted else None
-        ids = self._ids_of(element, content) if known is None else known
+        try:
+            ids = self._ids_of(element, content) if known is None else known
+        except UsageError as error:
+            message = f"{'batch' if self.batched else 'element'} {number}: {error}"
+            raise UsageError(message) from error
         if self.batched and content is not None and len(content) != len(ids):
             message = f"{len(ids)} ids for a batch of {len(content)} rows"
             raise UsageError(message)
@@ -148,9 +151,9 @@ class ElementReader:
         if self._ids is None:
             return [] if content is None else [*digest_ids(content)]
         if not self.batched:
-            return [_as_id(find_id(self._ids, element))]
+            return [self._only_id(find_id(self._ids, element))]
         if (samples := samples_in(self._ids, element)) is not None:
-            return [_as_id(find_id(self._ids, sample)) for sample in samples]
+            return as_ids([find_id(self._ids, sample) for sample in samples])
         found = find_id(self._ids, element)
         # As an array, a list of mixed types would become one of text.
         values = found if isinstance(found, list | tuple) else np.asarray(on_host(found)).tolist()
@@ -160,7 +163,16 @@ class ElementReader:
                 "batched=False if an element is one record"
             )
             raise UsageError(message)
-        return [_as_id(value) for value in values]
+        return as_ids(values)
+
+    def _only_id(self, found: Any) -> RecordId:
+        try:
+            return as_id(found)
+        except UsageError as error:
+            if np.ndim(on_host(found)) == 0:
+                raise
+            message = f"{error}: say batched=True if an element is a batch"
+            raise UsageError(message) from error
 
     def _check(self, id_: RecordId) -> None:
         kind = str if isinstance(id_, str) else int
@@ -168,18 +180,3 @@ class ElementReader:
             self._id_type = kind
         if kind is not self._id_type:
             raise UsageError(MIXED)
-
-
-def _as_id(found: Any) -> RecordId:
-    value = found if isinstance(found, int | str | bytes) else np.asarray(on_host(found)).tolist()
-    if isinstance(value, bytes):
-        return value.decode()
-    if isinstance(value, str):
-        value.encode()  # raises here, at this record, where it has no UTF-8
-        return value
-    if isinstance(value, int) and not isinstance(value, bool) and fits_int64(value):
-        return value
-    message = f"an ID is a 64-bit integer or a string, not {reprlib.repr(value)}"
-    if isinstance(value, list):
-        message += ": say batched=True if an element is a batch"
-    raise UsageError(message)

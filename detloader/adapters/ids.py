@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import reprlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from detloader.adapters.on_host import on_host
 from detloader.errors import UsageError
+from detloader.findings import RecordId
 
-__all__ = ["MIXED", "find_id", "fits_int64", "id_array", "samples_in"]
+__all__ = [
+    "MIXED",
+    "as_id",
+    "as_ids",
+    "find_id",
+    "fits_int64",
+    "id_array",
+    "ids_of_elements",
+    "samples_in",
+]
 
 MIXED = "some ids are whole numbers and some are text: make them all of one type"
 
@@ -18,6 +30,72 @@ MIXED = "some ids are whole numbers and some are text: make them all of one type
 def fits_int64(number: int | np.integer[Any]) -> bool:
     """Tell whether a column of 64-bit integers can hold a number, as each ID has to be one."""
     return -(2**63) <= int(number) < 2**63
+
+
+def as_id(found: Any) -> RecordId:
+    """Return what was found as an ID: a number of Python's, or text.
+
+    Raises:
+        UsageError: it is none.
+    """
+    value = found if isinstance(found, int | str | bytes) else np.asarray(on_host(found)).tolist()
+    if isinstance(value, str | bytes):
+        return _as_text(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        message = f"an ID is a 64-bit integer or a string, not {reprlib.repr(value)}"
+        raise UsageError(message)
+    if not fits_int64(value):
+        message = (
+            f"an ID is a signed 64-bit integer, from -2**63 to 2**63-1, or a string, not {value}: "
+            "give ids as a function that makes text of it, with str"
+        )
+        raise UsageError(message)
+    return value
+
+
+def as_ids(found: Iterable[Any]) -> list[RecordId]:
+    """Return what was found for the rows of a batch, as IDs.
+
+    Raises:
+        UsageError: one of them is none; it names the row.
+    """
+    ids: list[RecordId] = []
+    for row, value in enumerate(found):
+        try:
+            ids.append(as_id(value))
+        except UsageError as error:
+            message = f"row {row}: {error}"
+            raise UsageError(message) from error
+    return ids
+
+
+def _as_text(value: str | bytes) -> str:
+    try:
+        if isinstance(value, bytes):
+            return value.decode()
+        value.encode()
+    except UnicodeError as error:
+        message = (
+            f"the ID {reprlib.repr(value)} has no UTF-8: "
+            "give ids as a function that makes text of it, such as os.fsencode(name).hex()"
+        )
+        raise UsageError(message) from error
+    return value
+
+
+def ids_of_elements(ids: Any, what: str) -> str | Callable[[Any], Any] | None:
+    """Return how IDs are found in the elements of a loader that does not say which record it reads.
+
+    Raises:
+        UsageError: nobody could tell by them who is who.
+    """
+    if ids is None or isinstance(ids, str) or callable(ids):
+        return ids
+    message = (
+        f"{what} does not say which record it reads: give ids as a key of its elements that is "
+        f"text, or as a function of one, not as {reprlib.repr(ids)}"
+    )
+    raise UsageError(message)
 
 
 def id_array(ids: object, size: int) -> pa.Array[Any]:
@@ -32,7 +110,8 @@ def id_array(ids: object, size: int) -> pa.Array[Any]:
     first = next(iter(ids), 0)
     try:
         array = pa.array(ids, pa.string() if isinstance(first, str) else pa.int64())
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeError, OverflowError) as error:
+        as_ids(ids)
         message = f"ids must be all integers or all strings: {error}"
         raise UsageError(message) from error
     if array.null_count:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from torch.utils.data import IterableDataset
 
 from detloader import open_run, record
@@ -93,7 +94,7 @@ def test_ids_of_two_types_are_said_to_be_that(
     assert "some ids are whole numbers and some are text: make them all of one type" in said
 
 
-@pytest.mark.parametrize("ids", [[1, 2**70], ["a", 1.5]])
+@pytest.mark.parametrize("ids", [[1, 2.5], ["a", 1.5]])
 def test_what_is_no_id_is_named_and_not_its_neighbour(
     ids: list[Any], tmp_path: Path, caplog: Any
 ) -> None:
@@ -101,7 +102,79 @@ def test_what_is_no_id_is_named_and_not_its_neighbour(
 
     said = loss_of(loader, tmp_path / "run", caplog, ids="id")
 
-    assert f"a 64-bit integer or a string, not {ids[1]!r}" in said
+    assert f"row 1: an ID is a 64-bit integer or a string, not {ids[1]!r}" in said
+
+
+KINDS = pytest.mark.parametrize("kind", ["elements", "batches", "torch", "torch batches"])
+
+
+def loader_of(kind: str, ids: list[Any]) -> tuple[Any, dict[str, Any]]:
+    """Return a loader of batches of two such IDs, or of one by one, and how it is recorded."""
+    elements: list[Any] = [{"id": id_} for id_ in ids]
+    if kind == "elements":
+        return elements, {}
+    if kind == "torch":
+        return torch_loader(elements, batch_size=2, collate_fn=list), {}
+    batches = [{"id": ids[:2]}, {"id": ids[2:]}]
+    if kind == "batches":
+        return batches, {"batched": True}
+    return torch_loader(Given(batches), batch_size=None), {"batched": True}
+
+
+@KINDS
+@pytest.mark.parametrize("id_", ["a\udcff", b"\xff"])
+def test_names_without_utf_8_are_named_with_their_place_and_what_to_do(
+    kind: str, id_: Any, tmp_path: Path, caplog: Any
+) -> None:
+    loader, options = loader_of(kind, ["a", "b", "c", id_])
+
+    said = loss_of(loader, tmp_path / "run", caplog, ids="id", **options)
+
+    where = ["element 3: "] if kind == "elements" else ["batch 1: ", "row 1: "]
+    assert all(place in said for place in where)
+    assert f"the ID {id_!r} has no UTF-8: give ids as a function that makes text of it" in said
+
+
+@KINDS
+def test_of_numbers_that_are_no_ids_it_is_said_which_are(
+    kind: str, tmp_path: Path, caplog: Any
+) -> None:
+    loader, options = loader_of(kind, [1, 2, 3, 2**63 + 1])
+
+    said = loss_of(loader, tmp_path / "run", caplog, ids="id", **options)
+
+    assert (
+        "a signed 64-bit integer, from -2**63 to 2**63-1, or a string, not 9223372036854775809"
+        in said
+    )
+    assert "give ids as a function that makes text of it" in said
+
+
+@pytest.mark.parametrize(
+    ("ids", "why"),
+    [
+        (["a\udcff", "b"], "row 0: the ID 'a\\\\udcff' has no UTF-8"),
+        ([1, 2**63], "row 1: an ID is a signed 64-bit integer"),
+    ],
+)
+def test_a_sequence_that_holds_what_is_no_id_is_refused_with_its_place(
+    ids: list[Any], why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=why):
+        record(torch_loader(SAMPLES[:2]), tmp_path / "run", ids=ids)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("loader", [[(1, 2)], tf.data.Dataset.range(2)], ids=["list", "dataset"])
+def test_ids_that_are_neither_text_nor_a_function_are_said_to_be_that(
+    loader: Any, tmp_path: Path
+) -> None:
+    why = "give ids as a key of its elements that is text, or as a function of one, not as 1"
+
+    place: Any = 1
+    with pytest.raises(UsageError, match=why):
+        record(loader, tmp_path / "run", ids=place)
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("ids", [[np.int64(5), "a"], [np.uint64(2**63), "a"]])
@@ -112,7 +185,7 @@ def test_numbers_of_numpy_beside_text_are_refused_at_once(
 
     said = loss_of(loader, tmp_path / "run", caplog, ids="id")
 
-    assert "make them all of one type" in said or "a 64-bit integer or a string" in said
+    assert "make them all of one type" in said or "64-bit integer" in said
 
 
 def test_members_of_an_enumeration_of_numbers_are_ids(tmp_path: Path) -> None:

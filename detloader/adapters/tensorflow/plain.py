@@ -7,10 +7,10 @@ from typing import Any
 import tensorflow as tf
 
 from detloader.adapters.elements import ElementReader
+from detloader.adapters.ids import ids_of_elements
 from detloader.adapters.request import Request
 from detloader.adapters.tensorflow.declared import is_batched
 from detloader.adapters.tensorflow.readers import PlainReader
-from detloader.errors import UsageError
 from detloader.manifest.schema import Level
 
 __all__ = ["plain_reader"]
@@ -25,15 +25,9 @@ def plain_reader(dataset: tf.data.Dataset, spec: Any, request: Request) -> Plain
         request: what the user asked for.
 
     Raises:
-        UsageError: the IDs are a sequence, and nobody knows which of them an element has.
+        UsageError: `ids` are neither a key nor a function: nobody knows which an element has.
     """
-    ids = request.ids
-    if ids is not None and not isinstance(ids, str) and not callable(ids):
-        message = (
-            "a TensorFlow dataset does not say which record it reads: "
-            "give ids as a key of its elements, or as a function of one"
-        )
-        raise UsageError(message)
+    ids = ids_of_elements(request.ids, "a TensorFlow dataset")
     batched = is_batched(dataset) if request.batched is None else request.batched
     elements = ElementReader(
         ids,

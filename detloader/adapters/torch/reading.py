@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from detloader.adapters.ids import MIXED, find_id, fits_int64, samples_in
+from detloader.adapters.ids import MIXED, as_ids, find_id, samples_in
 from detloader.adapters.torch.tensors import as_arrays, label_of, labels_of
 from detloader.errors import UsageError
 from detloader.manifest.content import UndigestibleError
@@ -186,18 +186,8 @@ def _as_ids(found: Iterable[Any]) -> Ids:
     try:
         return array("q", values)
     except (TypeError, OverflowError):
-        odd = [value for value in values if not isinstance(value, str | bytes)]
-    for value in odd:
-        if not isinstance(value, int | np.integer) or not fits_int64(value):
-            message = f"an ID is a 64-bit integer or a string, not {value!r}"
-            raise UsageError(message)
-    if odd:
+        ids = as_ids(values)
+    texts = [id_ for id_ in ids if isinstance(id_, str)]
+    if len(texts) < len(ids):
         raise UsageError(MIXED)
-    return [_as_text(value) for value in values]
-
-
-def _as_text(value: str | bytes) -> str:
-    if isinstance(value, bytes):
-        return value.decode()
-    value.encode()  # raises here, at this record, where it has no UTF-8
-    return value
+    return texts

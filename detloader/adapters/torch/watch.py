@@ -162,7 +162,8 @@ class Watch:
         try:
             return read(*arguments)
         except Exception as error:  # noqa: BLE001  # whatever it is, the training goes on
-            self._error = error
+            # What comes of a first error says nothing of its cause.
+            self._error = self._error or error
             return None
 
 

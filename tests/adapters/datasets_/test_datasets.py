@@ -333,7 +333,7 @@ def test_a_row_that_is_a_batch_is_as_many_records(tmp_path: Path) -> None:
 
 
 def test_rows_of_a_row_that_is_a_batch_are_in_no_table(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="give ids as a column"):
+    with pytest.raises(UsageError, match="give ids as a key"):
         record(table().batch(4), tmp_path / "run", ids=[*range(10)], batched=True)
 
 
