@@ -94,7 +94,7 @@ def test_ids_of_two_types_are_said_to_be_that(
     assert "some ids are whole numbers and some are text: make them all of one type" in said
 
 
-@pytest.mark.parametrize("ids", [[1, 2.5], ["a", 1.5]])
+@pytest.mark.parametrize("ids", [[1, 2.5], ["a", 1.5], [1, None]])
 def test_what_is_no_id_is_named_and_not_its_neighbour(
     ids: list[Any], tmp_path: Path, caplog: Any
 ) -> None:

@@ -78,10 +78,11 @@ class SampleReader:
         assert self._ids is not None  # asked for by those who have them
         if not self.skips:
             return [find_id(self._ids, sample) for sample in samples]
-        found = [None if each is None else find_id(self._ids, each) for each in samples]
+        found = [find_id(self._ids, sample) for sample in samples if sample is not None]
         # Some ID of their kind for samples that are none: of rows that are left out.
-        stand_in = next((id_ for id_ in found if id_ is not None), 0)
-        return [stand_in if id_ is None else id_ for id_ in found]
+        stand_in = found[0] if found else 0
+        told = iter(found)
+        return [stand_in if sample is None else next(told) for sample in samples]
 
     def of_stacked(self, batch: Any, rows: int) -> dict[str, Any]:
         """Read what is left from the batch that Torch made of the samples."""
