@@ -116,6 +116,8 @@ def id_array(ids: object, size: int) -> pa.Array[Any]:
         raise UsageError(message) from error
     if array.null_count:
         raise UsageError("ids hold a None: give each record an ID")
+    if any(not issubclass(kind, int | np.integer | str) for kind in set(map(type, ids))):
+        as_ids(ids)  # Arrow cuts fractions off
     if len(array) != size:
         message = f"{len(array)} ids for a source of {size} records: give one for each"
         raise UsageError(message)

@@ -155,6 +155,8 @@ def test_of_numbers_that_are_no_ids_it_is_said_which_are(
     [
         (["a\udcff", "b"], "row 0: the ID 'a\\\\udcff' has no UTF-8"),
         ([1, 2**63], "row 1: an ID is a signed 64-bit integer"),
+        ([1, 2.5], "row 1: an ID is a 64-bit integer or a string, not 2.5"),
+        (np.array([True, False]), "row 0: an ID is a 64-bit integer or a string, not True"),
     ],
 )
 def test_a_sequence_that_holds_what_is_no_id_is_refused_with_its_place(
