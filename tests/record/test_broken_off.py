@@ -235,7 +235,8 @@ ENDS = {
 }
 WAYS = {
     "record": "loader = record([*range(12)], 'run')",
-    "record_all": "import grain; loader = grain.MapDataset.range(12); record_all('run').__enter__()",
+    "record_all": "from grain import MapDataset; loader = MapDataset.range(12); "
+    "record_all('run').__enter__()",
 }
 
 
