@@ -10,7 +10,7 @@ import types
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from detloader.generators.state import is_generator
+from detloader.generators.state import identity_of, is_generator
 
 __all__ = ["find_generators"]
 
@@ -87,9 +87,12 @@ class _Held(NamedTuple):
 
 
 def _is_seen(value: object, seen: set[int]) -> bool:
-    if isinstance(value, _NO_HOLDERS) or hasattr(type(value), "__array__") or id(value) in seen:
+    if isinstance(value, _NO_HOLDERS) or hasattr(type(value), "__array__"):
         return True
-    seen.add(id(value))
+    identity = identity_of(value)
+    if identity in seen:
+        return True
+    seen.add(identity)
     return False
 
 

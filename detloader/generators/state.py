@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import xxhash
 
-__all__ = ["is_generator", "read_state"]
+__all__ = ["identity_of", "is_generator", "read_state"]
 
 _WORDS = 5
 _DIGEST_BYTES = 16
@@ -35,10 +35,15 @@ def is_generator(value: object) -> bool:
     """Tell whether this is a generator of Python, NumPy or Torch that has a state."""
     if isinstance(value, random.Random):
         return not isinstance(value, random.SystemRandom)
-    if isinstance(value, np.random.Generator | np.random.RandomState):
+    if isinstance(value, np.random.Generator | np.random.BitGenerator | np.random.RandomState):
         return True
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Generator)
+
+
+def identity_of(value: object) -> int:
+    """Return what tells two objects apart: NumPy's generators of the same bits are one."""
+    return id(value.bit_generator if isinstance(value, np.random.Generator) else value)
 
 
 def read_state(generator: Any) -> bytes:
@@ -51,7 +56,9 @@ def read_state(generator: Any) -> bytes:
     if isinstance(generator, np.random.RandomState):
         return _read_legacy(generator)
     if isinstance(generator, np.random.Generator):
-        return _digest(_pieces(generator.bit_generator.state))
+        generator = generator.bit_generator
+    if isinstance(generator, np.random.BitGenerator):
+        return _digest(_pieces(generator.state))
     return _read_torch(generator)
 
 

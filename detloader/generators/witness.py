@@ -13,6 +13,7 @@ import numpy as np
 from detloader.generators.looks import NO_COLUMN, WORDS, Looks, Seen
 from detloader.generators.memory import Pieces, pieces_of
 from detloader.generators.search import find_generators
+from detloader.generators.state import identity_of
 
 __all__ = ["GLOBALS", "DrawWitness", "names_of_stored"]
 
@@ -145,8 +146,9 @@ class DrawWitness:
 
     def _note_replaced(self, stored: Mapping[str, object]) -> None:
         """Note which paths had generators that nothing holds any more."""
-        still = set(map(id, stored.values()))
-        self._replaced |= {path for path, made in self._held.items() if id(made) not in still}
+        still = set(map(identity_of, stored.values()))
+        gone = {path for path, made in self._held.items() if identity_of(made) not in still}
+        self._replaced |= gone
 
     def _lasting(self) -> dict[str, Any]:
         return {path: made for path, made in self._held.items() if path not in self._replaced}
@@ -193,7 +195,7 @@ class _Found(NamedTuple):
 
     def has(self, generator: object) -> bool:
         """Tell whether a generator is among them."""
-        return any(generator is known for known in self.generators)
+        return identity_of(generator) in map(identity_of, self.generators)
 
     def without_columns(self, paths: Collection[str]) -> _Found:
         """Return the same, where draws of those at some paths are not told."""
@@ -225,11 +227,11 @@ def _global_generators() -> dict[str, Any]:
 
 def _stored_generators(holders: Mapping[str, object]) -> dict[str, Any]:
     """Find what is held, but for what is the whole program's, each of them once."""
-    seen = set(map(id, _global_generators().values()))
+    seen = set(map(identity_of, _global_generators().values()))
     stored: dict[str, Any] = {}
     for path, holder in holders.items():
         for name, generator in find_generators(holder, path).items():
-            if id(generator) not in seen:
-                seen.add(id(generator))
+            if identity_of(generator) not in seen:
+                seen.add(identity_of(generator))
                 stored[name] = generator
     return stored

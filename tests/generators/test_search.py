@@ -99,6 +99,15 @@ def test_generators_of_all_libraries_are_found_once_and_by_their_shortest_path()
     assert sorted(find_generators(holder)) == ["old[0]", "rng", "torch"]
 
 
+def test_a_generator_and_its_bits_are_one() -> None:
+    rng = np.random.default_rng(0)
+    one = Holder(bits=rng.bit_generator, rng=rng)
+    other = Holder(rng=rng, of=Holder(bits=rng.bit_generator), again=np.random.PCG64(1))
+
+    assert list(find_generators(one)) == ["bits"]
+    assert list(find_generators(other)) == ["rng", "again"]
+
+
 def test_a_class_keeps_generators_too() -> None:
     class Shared:
         rng = np.random.default_rng(0)

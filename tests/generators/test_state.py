@@ -25,6 +25,7 @@ MAKE: dict[str, Callable[[int], Any]] = {
     "Philox": lambda seed: np.random.Generator(np.random.Philox(seed)),
     "MT19937": lambda seed: np.random.Generator(np.random.MT19937(seed)),
     "torch": lambda seed: torch.Generator().manual_seed(seed),
+    "bits": np.random.PCG64,
 }
 
 MOVES: dict[str, dict[str, Callable[[Any], object]]] = {
@@ -37,6 +38,11 @@ MOVES: dict[str, dict[str, Callable[[Any], object]]] = {
         "one": lambda g: torch.rand(1, generator=g),
         "normal": lambda g: torch.randn(1, generator=g),
         "block": lambda g: torch.rand(624, generator=g),
+    },
+    "bits": {
+        "one": lambda g: g.random_raw(),
+        "normal": lambda g: np.random.Generator(g).standard_normal(),
+        "block": lambda g: g.random_raw(312),
     },
 }
 OF_NUMPY: dict[str, Callable[[Any], object]] = {
@@ -62,7 +68,7 @@ def public_state(generator: Any) -> str:
     with np.printoptions(threshold=10_000):
         if isinstance(generator, np.random.RandomState):
             return str(generator.get_state(legacy=False))
-        return str(generator.bit_generator.state)
+        return str(getattr(generator, "bit_generator", generator).state)
 
 
 @given(
@@ -277,6 +283,20 @@ def test_a_generator_that_is_made_for_each_sample_is_seen_in_no_other_than_the_f
 
     assert np.flatnonzero(replaced).tolist() == ([0] if sizes[0] == 1 else [])
     assert kept.all()
+
+
+def test_bits_are_seen_whichever_generator_is_made_of_them() -> None:
+    holder: dict[str, Any] = {"rng": None, "bits": np.random.PCG64(3)}
+    witness = DrawWitness({"": holder}, ["['bits']"])
+    for _ in range(4):
+        witness.begin()
+        for _ in range(3):
+            holder["rng"] = np.random.Generator(holder["bits"])
+            holder["rng"].random()
+            witness.look()
+        witness.look()
+
+        assert draws_of(witness, 3, stored=1).any(axis=1).all()
 
 
 def test_a_generator_that_is_taken_from_a_list_for_each_sample_is_seen() -> None:
