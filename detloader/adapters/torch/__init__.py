@@ -10,6 +10,7 @@ witness     what travels with a batch
 at_once     which data sets read a whole batch at once
 recording   counts epochs in the loop's process; rows: what is written
 declared    what loader and samplers say of themselves; samplers: what can be told of one
+order_seeds what the orders are seeded with, as they are begun
 subsets     which records of the data set below a subset has
 """
 
@@ -41,6 +42,7 @@ from detloader.adapters.torch.declared import (
     padding_of,
     seed_of_epoch,
 )
+from detloader.adapters.torch.order_seeds import OrderSeeds, seed_of_order
 from detloader.adapters.torch.reading import SampleReader
 from detloader.adapters.torch.recording import Recording
 from detloader.adapters.torch.rows import Columns, RowMaker
@@ -126,7 +128,11 @@ def _record(loader: DataLoader[Any], request: Request) -> RecordedLoader:
     rows = RowMaker(columns, ids, _count_of_indices(loader, request))
     seeds: dict[int, None] = {}
     writer = request.writer(**_declared(loader, request, generators, ids))
-    return twin_of(loader, Recording(watch, Recorder(writer, rows.encode, seeds), seeds))
+    if "seed" not in request.declared:
+        rows.order_seeds = OrderSeeds(writer.redeclare)
+    recorder = Recorder(writer, rows.encode, seeds)
+    seed_of = functools.partial(seed_of_order, loader)
+    return twin_of(loader, Recording(watch, seed_of, recorder, seeds))
 
 
 def _delivers_batches(loader: DataLoader[Any], request: Request) -> bool:

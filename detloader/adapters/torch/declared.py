@@ -20,7 +20,7 @@ from detloader.adapters.torch.samplers import (
     shuffles,
 )
 
-__all__ = ["declared_of", "epoch_holders", "padding_of", "seed_of_epoch"]
+__all__ = ["declared_of", "epoch_holders", "padding_of", "seed_of_epoch", "shuffle_of"]
 
 
 _PADS_AT_END = frozenset({"DistributedSampler", "StatefulDistributedSampler"})
@@ -74,6 +74,14 @@ def padding_of(loader: DataLoader[Any]) -> Padding | None:
     return Padding(size, sampler.num_replicas, sampler.rank, outer.batch_size)
 
 
+def shuffle_of(loader: DataLoader[Any]) -> bool | None:
+    """Tell whether a loader shuffles; None where nobody says."""
+    outer = outer_sampler(loader)
+    if isinstance(outer, BatchSampler) and orderer_of(outer) != "BatchSampler":
+        return None  # its batches may come in any order
+    return shuffles(deciding_sampler(loader))
+
+
 def seed_of_epoch(sampler: object) -> int | None:
     """Return what a sampler seeds its next order with; None where it does not say."""
     seed, epoch = getattr(sampler, "seed", None), getattr(sampler, "epoch", None)
@@ -101,20 +109,12 @@ def _order_of(loader: DataLoader[Any]) -> dict[str, Any]:
     order: dict[str, Any] = {}
     with contextlib.suppress(TypeError, NotImplementedError):
         order["source_size"] = len(loader.dataset)  # type: ignore[arg-type]
-    shuffle = shuffles(sampler) if _follows_sampler(loader) else None
+    shuffle = shuffle_of(loader)
     if shuffle is not None:
         order["shuffle"] = shuffle
-    if shuffle:
-        order["seed"] = _seed_of(loader, sampler)
     if isinstance(replacement := getattr(sampler, "replacement", None), bool):
         order["replacement"] = replacement
     return order | _amounts_of(loader, sampler, order.get("source_size"))
-
-
-def _follows_sampler(loader: DataLoader[Any]) -> bool:
-    """Tell whether batches come in the order of the deciding sampler."""
-    outer = outer_sampler(loader)
-    return not isinstance(outer, BatchSampler) or orderer_of(outer) == "BatchSampler"
 
 
 def _amounts_of(loader: DataLoader[Any], sampler: Any, source_size: int | None) -> dict[str, Any]:
@@ -128,11 +128,3 @@ def _amounts_of(loader: DataLoader[Any], sampler: Any, source_size: int | None) 
     if weights is not None:
         amounts["weights"] = torch.as_tensor(weights, dtype=torch.double).numpy(force=True)
     return amounts
-
-
-def _seed_of(loader: DataLoader[Any], sampler: Any) -> int:
-    """Return the seed of the order: the sampler's own, or that of the generator it draws from."""
-    if isinstance(seed := getattr(sampler, "seed", None), int):
-        return seed
-    generator = getattr(sampler, "generator", None) or loader.generator
-    return int(torch.initial_seed() if generator is None else generator.initial_seed())

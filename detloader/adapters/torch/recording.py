@@ -36,15 +36,21 @@ class Recording:
 
     Attributes:
         watch: callable; returns what watches one more iterator.
+        seed_of_order: callable; returns what the next order would come of.
         breaks: stands around each step of the loader.
         looks: whether the iterators that are begun now are a part of the run.
         seeds: those of the orders, in order of first use.
     """
 
     def __init__(
-        self, watch: Callable[[], Watch], recorder: Recorder[Delivered], seeds: dict[int, None]
+        self,
+        watch: Callable[[], Watch],
+        seed_of_order: Callable[[], int | None],
+        recorder: Recorder[Delivered],
+        seeds: dict[int, None],
     ) -> None:
         self.watch = watch
+        self.seed_of_order = seed_of_order
         self.breaks = recorder.breaks
         self.breaks.asked = False
         self.looks = True
@@ -53,11 +59,12 @@ class Recording:
         self._epochs = EpochNumbers()
         self._text_ids: bool | None = None
 
-    def begin_epoch(self, beginning: Beginning) -> int:
+    def begin_epoch(self, beginning: Beginning, order_seed: int | None) -> int:
         """Number an epoch, at its first batch: an iterator may be made and never used."""
         epoch = self._epochs.begin(beginning.epoch, resumed=beginning.resumed)
-        if beginning.seed is not None:
-            self._seeds[beginning.seed] = None
+        seed = order_seed if beginning.seed is None else beginning.seed
+        if seed is not None:
+            self._seeds[seed] = None
         return epoch
 
     def put(self, delivered: Delivered) -> None:
@@ -106,10 +113,20 @@ class Iteration:
         self._recording = recording
         self._beginning = beginning
         self._epoch: int | None = None
+        self._order_seeds: set[int | None] = set()
+
+    def note_seed(self) -> None:
+        """Note what the order comes of: when the iterator is made, and before its first step.
+
+        With workers a sampler is asked at the one, else at the other.
+        """
+        if self._epoch is None:
+            self._order_seeds.add(self._recording.seed_of_order())
 
     def put(self, witness: Witness, number: int) -> None:
         """Take the witness of the epoch's batch of that number."""
+        order_seed = next(iter(self._order_seeds)) if len(self._order_seeds) == 1 else None
         if self._epoch is None:
-            self._epoch = self._recording.begin_epoch(self._beginning)
+            self._epoch = self._recording.begin_epoch(self._beginning, order_seed)
         _, seed, resumed = self._beginning
-        self._recording.put(Delivered(witness, self._epoch, number, seed, resumed))
+        self._recording.put(Delivered(witness, self._epoch, number, seed, resumed, order_seed))

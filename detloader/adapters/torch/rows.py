@@ -7,7 +7,7 @@ import itertools
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,9 @@ from detloader.generators.looks import digest_draws
 from detloader.generators.witness import GLOBALS
 from detloader.manifest.rounding import split_digests
 
+if TYPE_CHECKING:
+    from detloader.adapters.torch.order_seeds import OrderSeeds
+
 __all__ = ["Columns", "Delivered", "Padding", "RowMaker"]
 
 
@@ -33,6 +36,7 @@ class Delivered:
         number: label of the batch in its epoch.
         seed: what the sampler seeded the epoch's order with; None where it did not say.
         resumed: whether its iteration took up a checkpoint.
+        order_seed: what the orders of all epochs come of; None where nobody says.
     """
 
     witness: Witness
@@ -40,6 +44,7 @@ class Delivered:
     number: int
     seed: int | None
     resumed: bool
+    order_seed: int | None
 
     @property
     def rows(self) -> int:
@@ -97,7 +102,11 @@ class Columns:
 
 
 class RowMaker:
-    """Makes rows of one loader's batches."""
+    """Makes rows of one loader's batches.
+
+    Attributes:
+        order_seeds: hears what their orders come of; None where nobody asks.
+    """
 
     def __init__(self, columns: Columns, ids: pa.Array[Any] | None, size: int | None) -> None:
         """Say which columns there are.
@@ -111,6 +120,7 @@ class RowMaker:
         self._ids = ids
         self._size = size
         self._labelled: bool | None = None
+        self.order_seeds: OrderSeeds | None = None
 
     def encode(self, chunks: Sequence[Delivered]) -> pa.Table:
         """Return one row for each record, in delivery order.
@@ -120,6 +130,8 @@ class RowMaker:
         """
         counts = [chunk.witness.rows for chunk in chunks]
         told = self._columns
+        if self.order_seeds is not None:
+            self.order_seeds.note(chunk.order_seed for chunk in chunks)
 
         def each(value: Callable[[Delivered], Any]) -> Any:
             return np.repeat(np.array([value(chunk) for chunk in chunks]), counts)

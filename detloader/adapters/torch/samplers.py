@@ -15,6 +15,7 @@ from detloader.adapters.torch.reading import as_indices
 __all__ = [
     "count_of",
     "deciding_sampler",
+    "draws_from_torch",
     "gives_lists",
     "is_choosing",
     "is_list",
@@ -61,6 +62,11 @@ def shuffles(sampler: Any) -> bool | None:
     if isinstance(told := getattr(sampler, "shuffle", None), bool):
         return told
     return _SHUFFLES.get(orderer_of(sampler))
+
+
+def draws_from_torch(sampler: Any) -> bool:
+    """Tell whether a sampler draws its order from its generator, else from Torch's global one."""
+    return _SHUFFLES.get(orderer_of(sampler), False)
 
 
 def is_choosing(loader: DataLoader[Any], sampler: Any, source_size: int | None) -> bool:

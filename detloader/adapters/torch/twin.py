@@ -63,6 +63,8 @@ class RecordedLoader(DataLoader[Any]):
             vars(self)["next_iter_state"] = vars(observed)["next_iter_state"]
         iterator.__class__ = _recorded_steps(type(iterator))  # type: ignore[arg-type]
         iterator.iteration = iteration
+        if iteration is not None:
+            iteration.note_seed()
         iterator.surplus = _surplus(iterator, state)
         return cast("_BaseDataLoaderIter", iterator)
 
@@ -147,6 +149,8 @@ class _RecordedSteps(_BaseDataLoaderIter):
     surplus: int
 
     def __next__(self) -> Any:
+        if self.iteration is not None:
+            self.iteration.note_seed()
         with self.iteration.breaks if self.iteration else contextlib.nullcontext():
             delivery = super().__next__()
         if self.iteration is not None:
@@ -159,3 +163,5 @@ class _RecordedSteps(_BaseDataLoaderIter):
         self.iteration = loader.begin_iteration() if isinstance(loader, RecordedLoader) else None
         self.surplus = 0
         super()._reset(loader, first_iter)
+        if self.iteration is not None:
+            self.iteration.note_seed()

@@ -397,8 +397,8 @@ DECLARED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("name", DECLARED)
 def test_what_the_objects_tell_is_declared(tmp_path: Path, name: str) -> None:
     options, expected = DECLARED[name]
-    with record(torch_loader(range(10), **options), tmp_path / "run"):
-        pass
+    with record(torch_loader(range(10), **options), tmp_path / "run") as twin:
+        list(twin)
 
     declared = open_run(tmp_path / "run").streams["main"].declared
 
