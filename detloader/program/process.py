@@ -17,13 +17,14 @@ def begin() -> None:
     """Record what this process iterates, until it ends."""
     if RUN not in os.environ:
         return
-    begin_session(Session(os.environ[RUN], json.loads(os.environ[OPTIONS])))
+    run = os.environ[RUN]  # which the program may remove
+    begin_session(Session(run, json.loads(os.environ[OPTIONS])))
     if os.environ.get(PROCESS) == str(os.getpid()):
-        atexit.register(_say_if_nothing_was_recorded)
+        atexit.register(_say_if_nothing_was_recorded, run)
 
 
-def _say_if_nothing_was_recorded() -> None:
+def _say_if_nothing_was_recorded(run: str) -> None:
     from detloader.interception.nothing import tell_nothing
 
-    if (told := tell_nothing(os.environ[RUN], "the program")) is not None:
+    if (told := tell_nothing(run, "the program")) is not None:
         sys.stderr.write(f"detloader: {told}\n")

@@ -23,6 +23,23 @@ def test_a_program_without_loaders_is_told_that_nothing_was_recorded(tmp_path: P
     assert "iterated no loader" in result.stderr
 
 
+def test_a_program_that_clears_its_environment_is_told_of_its_run(tmp_path: Path) -> None:
+    program = write_program(tmp_path, "import os\nos.environ.clear()", head="")
+    empty = record_program(tmp_path, sys.executable, program)
+    text = """
+        import os
+        os.environ.clear()
+        for _ in DataLoader(data):
+            pass
+        """
+    full = record_program(tmp_path, sys.executable, write_program(tmp_path, text))
+
+    assert (empty.returncode, full.returncode, full.stderr) == (0, 0, "")
+    assert "iterated no loader" in empty.stderr
+    assert "Traceback" not in empty.stderr
+    assert open_run(tmp_path / "run").rows == 20
+
+
 def test_a_program_whose_rows_are_all_left_out_is_told_so(tmp_path: Path) -> None:
     program = write_program(tmp_path, "print(len([*DataLoader(data)]))")
     result = record_program(tmp_path, sys.executable, program, flags=["--epochs", "3"])
