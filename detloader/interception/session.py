@@ -25,6 +25,7 @@ __all__ = [
     "Session",
     "adopt",
     "begin_session",
+    "beginning",
     "current_session",
     "end_session",
     "is_recorded",
@@ -150,13 +151,18 @@ sessions_of_context: ContextVar[tuple[Session, ...]] = ContextVar("detloader_ses
 _beginning = threading.RLock()
 
 
+def beginning() -> contextlib.AbstractContextManager[bool]:
+    """Let one thread at a time begin sessions and streams, so that no loader has two of one."""
+    return _beginning
+
+
 def begin_session(session: Session) -> None:
     """Let loaders that are iterated from here on go to a session.
 
     The innermost one has them: of the thread or task that iterates, or of all, where that has
     none of its own, such as a thread that a block starts.
     """
-    with _beginning:
+    with beginning():
         if not _sessions:
             hooks.install()
             count_anew()
@@ -166,7 +172,7 @@ def begin_session(session: Session) -> None:
 
 def end_session(session: Session) -> None:
     """Let them no longer, and seal what was recorded."""
-    with _beginning:
+    with beginning():
         _sessions.remove(session)
         if not _sessions:
             hooks.undo()
@@ -205,14 +211,16 @@ def adopt(loader: Any) -> None:
 
     What a trainer keeps of the loader, such as its state, then stays true.
     """
-    session = current_session()
-    twin = None if session is None else session.record(loader, owner=loader)
-    if session is None or twin is None:
-        return
-    before = type(loader)
-    vars(loader).update(vars(twin))
-    loader.__class__ = type(twin)
-    session.at_end(_Abandon(loader, before))
+    with beginning():
+        session = current_session()
+        # Which it is already where another thread was first.
+        twin = None if session is None else session.record(loader, owner=loader)
+        if session is None or twin is None:
+            return
+        before = type(loader)
+        vars(loader).update(vars(twin))
+        loader.__class__ = type(twin)
+        session.at_end(_Abandon(loader, before))
 
 
 class _Abandon:

@@ -6,7 +6,7 @@ import os
 from typing import Any
 from weakref import ref
 
-from detloader.interception.session import Session, current_session
+from detloader.interception.session import Session, beginning, current_session
 
 __all__ = ["twin_of"]
 
@@ -20,14 +20,15 @@ def twin_of(loader: Any, made_from: Any = None) -> Any | None:
         loader: what the program iterates.
         made_from: what the program made, and named, where a framework made the loader of that.
     """
-    session = current_session()
-    if session is None:
-        return None
-    known = vars(loader).get(_TWIN)
-    if known is None or not known.stands_for(loader, session):
-        known = _Twin(session.record(loader, made_from=made_from), loader, session)
-        setattr(loader, _TWIN, known)
-    return known.twin
+    with beginning():
+        session = current_session()
+        if session is None:
+            return None
+        known = vars(loader).get(_TWIN)
+        if known is None or not known.stands_for(loader, session):
+            known = _Twin(session.record(loader, made_from=made_from), loader, session)
+            setattr(loader, _TWIN, known)
+        return known.twin
 
 
 class _Twin:

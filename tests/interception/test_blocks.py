@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import grain
 import pytest
+import tensorflow as tf
 from torch.utils.data import DataLoader
 
-from detloader import name, open_run, record_all
+from detloader import name, open_run, record_all, to_grain
 from detloader.errors import UsageError
 from detloader.manifest.verify import verify_run
 from tests.support.blocks import fit, loader, records
@@ -84,6 +86,34 @@ def test_threads_that_a_block_starts_are_recorded(tmp_path: Path) -> None:
         threads.submit(fit, name(loader(), "train")).result()
 
     assert records(tmp_path / "run", "train") == list(range(8))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        loader,
+        lambda: tf.data.Dataset.range(8),
+        lambda: grain.MapDataset.range(8),
+        lambda: to_grain(list(range(8))),
+    ],
+    ids=["torch", "tensorflow", "grain", "ours"],
+)
+def test_threads_that_begin_one_loader_at_once_have_one_stream(
+    make: Callable[[], Any], tmp_path: Path
+) -> None:
+    batches = name(make(), "train")
+    begun = threading.Barrier(2)
+
+    def iterate(_: int) -> None:
+        begun.wait()
+        fit(batches)
+
+    with record_all(tmp_path / "run"), ThreadPoolExecutor(2) as threads:
+        list(threads.map(iterate, range(2)))
+    run = verify_run(tmp_path / "run")
+
+    assert [*run.streams] == ["train"]
+    assert (run.rows, run.complete) == (16, True)
 
 
 def test_a_decorated_coroutine_is_recorded_until_it_is_done(tmp_path: Path) -> None:
