@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from typing import Any
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 from detloader.interception.session import Session, beginning, current_session
 
 __all__ = ["twin_of"]
 
-_TWIN = "_detloader_twin"
+_TWINS = "_detloader_twins"
 
 
 def twin_of(loader: Any, made_from: Any = None) -> Any | None:
@@ -24,25 +24,30 @@ def twin_of(loader: Any, made_from: Any = None) -> Any | None:
         session = current_session()
         if session is None:
             return None
-        known = vars(loader).get(_TWIN)
-        if known is None or not known.stands_for(loader, session):
-            known = _Twin(session.record(loader, made_from=made_from), loader, session)
-            setattr(loader, _TWIN, known)
-        return known.twin
+        twins = vars(loader).get(_TWINS)
+        if twins is None or not twins.stand_for(loader):
+            twins = _Twins(loader)
+            setattr(loader, _TWINS, twins)
+        if session not in twins.by_session:
+            twins.by_session[session] = session.record(loader, made_from=made_from)
+        return twins.by_session[session]
 
 
-class _Twin:
-    """What is iterated in one loader's place in one session; a copy of the loader has none."""
+class _Twins:
+    """What is iterated in one loader's place in each session; a copy of the loader has none.
 
-    def __init__(self, twin: Any, loader: Any, session: Session) -> None:
-        self.twin = twin
+    Attributes:
+        by_session: the twins; None where the loader cannot be recorded.
+    """
+
+    def __init__(self, loader: Any) -> None:
+        # With the loader, and not with the session, which would keep both: a twin knows its loader.
+        self.by_session: WeakKeyDictionary[Session, Any | None] = WeakKeyDictionary()
         self._loader = ref(loader)
-        self._session = session
         self._process = os.getpid()
 
-    def stands_for(self, loader: object, session: Session) -> bool:
-        is_ours = self._session is session and self._process == os.getpid()
-        return self._loader() is loader and is_ours
+    def stand_for(self, loader: object) -> bool:
+        return self._loader() is loader and self._process == os.getpid()
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         # Whoever is sent the loader may have no recorder.

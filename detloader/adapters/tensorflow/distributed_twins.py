@@ -19,7 +19,6 @@ from tensorflow.python.framework.type_spec import TypeSpec
 from detloader.adapters.distribution import iterate_by_twin
 from detloader.adapters.tensorflow.replicas import tell_replicas, tell_replicas_of_optional
 from detloader.adapters.tensorflow.telling import Listener, begin
-from detloader.breaking import Breaks
 from detloader.recorder import Recorder, Sealing
 
 __all__ = ["RecordedDistributed", "TellingDistributed"]
@@ -30,11 +29,13 @@ _as_it_is = tf.autograph.experimental.do_not_convert
 class _TellingIterator(DistributedIterator):
     """An iterator that tells of what another one delivers to all replicas."""
 
-    def __init__(self, given: DistributedIterator, token: Any, breaks: Breaks | None) -> None:
+    def __init__(
+        self, given: DistributedIterator, token: Any, twin: RecordedDistributed | None
+    ) -> None:
         self.__dict__.update(vars(given))
         self._given = given
         self._token = token
-        self._breaks = breaks
+        self._twin = twin  # whose run may end with it; none in a graph
 
     @property
     def _type_spec(self) -> TypeSpec:
@@ -48,8 +49,8 @@ class _TellingIterator(DistributedIterator):
         except tf.errors.OutOfRangeError:
             raise
         except BaseException:
-            if self._breaks is not None:
-                self._breaks.noted = True
+            if self._twin is not None:
+                self._twin.breaks.noted = True
             raise
         return tell_replicas(self._token, given)
 
@@ -117,9 +118,9 @@ class TellingDistributed(_IterableInput, CompositeTensor):
         """Begin the next epoch, now or whenever the graph does."""
         return self._iterator(None)
 
-    def _iterator(self, breaks: Breaks | None) -> _TellingIterator:
+    def _iterator(self, twin: RecordedDistributed | None) -> _TellingIterator:
         given = iterate_by_twin(self._given)
-        return _TellingIterator(given, begin(self._key), breaks)
+        return _TellingIterator(given, begin(self._key), twin)
 
 
 class _TellingDistributedSpec(TypeSpec):
@@ -151,16 +152,18 @@ class RecordedDistributed(Sealing, TellingDistributed):
 
     Attributes:
         key: that of the listener.
+        breaks: notes that the dataset broke off.
     """
 
     def __init__(self, given: Any, listener: Listener, recorder: Recorder[Any]) -> None:
         """Record what a strategy takes from a distributed dataset."""
         super().__init__(given, listener.key)
         self.key = listener.key
+        self.breaks = recorder.breaks
         self._listener = listener
         self._recorder = recorder
 
     @_as_it_is  # type: ignore[untyped-decorator]  # TensorFlow has no types
     def __iter__(self) -> _TellingIterator:
         """Begin the next epoch, now or whenever the graph does."""
-        return self._iterator(self._recorder.breaks if tf.executing_eagerly() else None)
+        return self._iterator(self if tf.executing_eagerly() else None)

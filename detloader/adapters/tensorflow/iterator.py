@@ -60,15 +60,19 @@ class _TellingIterator(OwnedIterator):
 class RecordedIterator(_TellingIterator):
     """The iterator of a recorded dataset, for eager loops and as an argument of functions."""
 
-    def __init__(self, given: OwnedIterator, listener: Listener, breaks: Breaks) -> None:
+    def __init__(
+        self, given: OwnedIterator, twin: object, listener: Listener, breaks: Breaks
+    ) -> None:
         """Begin an iteration.
 
         Args:
             given: an iterator over the dataset as it is without recording.
+            twin: the recorded dataset, whose run may end with it.
             listener: hears of each element.
             breaks: notes that the dataset broke off.
         """
         super().__init__(given, listener.begin(), listener.form)
+        self._twin = twin
         self._listener = listener
         self._breaks = breaks
 

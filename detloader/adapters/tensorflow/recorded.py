@@ -56,7 +56,7 @@ class RecordedDataset(Sealing, tf.data.Dataset):
         if not tf.executing_eagerly():
             return super().__iter__()
         given = NamingIterator(self._given, self._attribution)
-        return RecordedIterator(given, self._listener, self._recorder.breaks)
+        return RecordedIterator(given, self, self._listener, self._recorder.breaks)
 
 
 _as_it_is = tf.autograph.experimental.do_not_convert
