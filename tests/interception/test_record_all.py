@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import gc
 import pickle
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,7 @@ from detloader import (
 from detloader.errors import UsageError
 from detloader.manifest.verify import verify_run
 from detloader.naming import name_of
-from tests.support.blocks import fit, loader, records
+from tests.support.blocks import fit, interleaved, loader, records
 
 
 def test_what_a_block_iterates_is_recorded(tmp_path: Path) -> None:
@@ -36,6 +34,7 @@ def test_what_a_block_iterates_is_recorded(tmp_path: Path) -> None:
         fit(name(grain.MapDataset.range(6), "grain"))
         fit(name(grain.MapDataset.range(7).to_iter_dataset(), "stream"))
         fit(name(to_grain(list(range(3))), "ours"))
+        fit(name(interleaved(), "interleaved"))
     run = verify_run(tmp_path / "run")
 
     assert {stream: run.streams[stream].rows for stream in run.streams} == {
@@ -44,8 +43,10 @@ def test_what_a_block_iterates_is_recorded(tmp_path: Path) -> None:
         "grain": 6,
         "stream": 7,
         "ours": 3,
+        "interleaved": 5,
     }
     assert run.complete
+    assert records(tmp_path / "run", "interleaved") == list(range(5))
 
 
 @pytest.mark.parametrize("meant", [False, True])
@@ -207,69 +208,6 @@ def test_a_loader_can_be_pickled_while_it_is_recorded(tmp_path: Path) -> None:
 
     assert type(sent) is DataLoader
     assert len([*sent]) == 8
-
-
-def test_the_innermost_block_has_what_is_iterated_in_it(tmp_path: Path) -> None:
-    with record_all(tmp_path / "outer"):
-        with record_all(tmp_path / "inner"):
-            fit(name(loader(), "a"))
-        fit(name(loader(), "b"))
-
-    assert set(open_run(tmp_path / "inner").streams) == {"a"}
-    assert set(open_run(tmp_path / "outer").streams) == {"b"}
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: tf.data.Dataset.range(5),
-        lambda: grain.MapDataset.range(5),
-        lambda: to_grain(list(range(5))),
-    ],
-    ids=["tensorflow", "grain", "ours"],
-)
-def test_a_block_goes_on_with_what_another_one_within_it_iterated(
-    make: Callable[[], Any], tmp_path: Path
-) -> None:
-    numbers = name(make(), "train")
-    with record_all(tmp_path / "outer"):
-        begun = iter(numbers)
-        next(begun)
-        with record_all(tmp_path / "inner"):
-            fit(numbers)
-        gc.collect()
-        fit(begun)
-        fit(numbers)
-    outer, inner = verify_run(tmp_path / "outer"), verify_run(tmp_path / "inner")
-
-    assert (inner.rows, outer.rows, outer.complete) == (5, 10, True)
-    assert outer.streams["train"].table(["epoch"])["epoch"].to_pylist() == [0] * 5 + [1] * 5
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: tf.data.Dataset.range(5),
-        lambda: tf.distribute.OneDeviceStrategy("/cpu:0").experimental_distribute_dataset(
-            tf.data.Dataset.range(5)
-        ),
-        lambda: grain.MapDataset.range(5),
-        lambda: to_grain(list(range(5))),
-        loader,
-    ],
-    ids=["tensorflow", "distributed", "grain", "ours", "torch"],
-)
-def test_an_iterator_is_recorded_to_its_end_though_its_dataset_is_let_go_of(
-    make: Callable[[], Any], tmp_path: Path
-) -> None:
-    with record_all(tmp_path / "run"):
-        begun = iter(make())
-        next(begun)
-        gc.collect()
-        delivered = 1 + len([*begun])
-    run = verify_run(tmp_path / "run")
-
-    assert (run.rows, run.complete) == (delivered, True)
 
 
 def test_frameworks_are_afterwards_what_they_were(tmp_path: Path) -> None:

@@ -5,17 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import tensorflow as tf
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
-from detloader import open_run
+from detloader import create_interleaved_dataset_from_generator, open_run
 
-__all__ = ["fit", "loader", "records"]
+__all__ = ["fit", "interleaved", "loader", "records"]
 
 
 def loader(**options: Any) -> DataLoader[Any]:
     """Make a loader of eight records."""
     return DataLoader(TensorDataset(torch.arange(8)), **options)
+
+
+def interleaved() -> Any:
+    """Make a dataset of TensorFlow of our own, of five records."""
+    return create_interleaved_dataset_from_generator(
+        iter, iter, range(5), tf.TensorSpec((), tf.int64)
+    )
 
 
 def records(run: Path, stream: str) -> list[Any]:

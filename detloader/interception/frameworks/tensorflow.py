@@ -11,7 +11,7 @@ from detloader.interception.changes import Changes
 from detloader.interception.graphs import is_loop, iterated_in
 from detloader.interception.session import note_places
 
-__all__ = ["MODULE", "install"]
+__all__ = ["MODULE", "install", "iterating_twins"]
 
 MODULE = "tensorflow.python.data.ops.dataset_ops"
 
@@ -19,11 +19,13 @@ MODULE = "tensorflow.python.data.ops.dataset_ops"
 def install(module: ModuleType, changes: Changes) -> None:
     """Change the class that all datasets are derived from."""
     note_places(module.DatasetV2, changes)
-    changes.replace(module.DatasetV2, "__iter__", _iterating_twins)
+    changes.replace(module.DatasetV2, "__iter__", iterating_twins)
     changes.replace(module.DatasetV2, "reduce", _reducing_twins)
 
 
-def _iterating_twins(iterate: Any) -> Any:
+def iterating_twins(iterate: Any) -> Any:
+    """Return an `__iter__` that begins the twin of a dataset, where that is recorded."""
+
     @functools.wraps(iterate)
     def begin(dataset: Any) -> Any:
         twin = iterated_in(dataset)
