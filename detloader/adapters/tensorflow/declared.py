@@ -21,11 +21,16 @@ _HAVE_ROWS = frozenset({tf.TensorSpec, tf.RaggedTensorSpec, tf.SparseTensorSpec}
 
 
 def is_batched(dataset: tf.data.Dataset) -> bool:
-    """Tell whether an element is a batch: it was batched, and each part of it has rows."""
+    """Tell whether an element is a batch: it was batched, and each part with data has rows."""
     if not is_made_of_batches(dataset):
         return False
-    parts = tf.nest.flatten(dataset.element_spec)
+    parts = [part for part in tf.nest.flatten(dataset.element_spec) if _has_data(part)]
     return bool(parts) and all(type(part) in _HAVE_ROWS and part.shape.rank for part in parts)
+
+
+def _has_data(part: Any) -> bool:
+    """Tell whether a part consists of tensors: None, where an element has it, does not."""
+    return bool(tf.nest.flatten(part, expand_composites=True))
 
 
 def declare(dataset: tf.data.Dataset) -> dict[str, Any]:

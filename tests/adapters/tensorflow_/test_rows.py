@@ -32,8 +32,16 @@ def columns(dataset: tf.data.Dataset, run: Path, **options: Any) -> dict[str, li
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 @pytest.mark.parametrize(
     "data",
-    [RAGGED, DEEP, TEXT, SPARSE, (RAGGED, DENSE), {"s": SPARSE, "t": TEXT}],
-    ids=["ragged", "deep", "text", "sparse", "with dense rows", "sparse and text"],
+    [
+        RAGGED,
+        DEEP,
+        TEXT,
+        SPARSE,
+        (RAGGED, DENSE),
+        {"s": SPARSE, "t": TEXT},
+        {"x": DENSE, "mask": None},
+    ],
+    ids=["ragged", "deep", "text", "sparse", "with dense rows", "sparse and text", "with nothing"],
 )
 def test_a_row_of_a_batch_has_the_content_that_it_has_alone(
     data: Any, size: int, batched: bool | None, tmp_path: Path
