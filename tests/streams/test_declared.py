@@ -177,6 +177,23 @@ def test_deterministic_is_declared_where_it_was_chosen(tmp_path: Path) -> None:
     assert declared.deterministic is False
 
 
+@pytest.mark.parametrize("deterministic", [False, None])
+def test_readers_of_named_files_declare_that_they_race(
+    deterministic: bool | None, tmp_path: Path
+) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.txt").write_text(f"{number}\n")
+    listed = tf.data.Dataset.list_files(f"{tmp_path}/*.txt", shuffle=False)
+    named = tf.data.Dataset.from_tensor_slices([f"{path}" for path in tmp_path.glob("*.txt")])
+    for run, files in (("listed", listed), ("named", named)):
+        lines = files.interleave(
+            tf.data.TextLineDataset, num_parallel_calls=2, deterministic=deterministic
+        )
+        declared = recorded(lines, tmp_path / run).declared
+
+        assert (declared.deterministic is False) == (deterministic is False)
+
+
 def interleaved(turns: list[int] | None) -> tf.data.Dataset:
     """Interleave two readers of 50 records; turns say in which order they come to the finish."""
     changed = threading.Condition()

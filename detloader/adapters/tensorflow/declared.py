@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -57,12 +58,29 @@ def _determinism(dataset: tf.data.Dataset) -> bool | None:
         return False
     kinds = {_kind(node) for node in nodes}
     # An interleave tells its graph alone, and a graph holds all data that lies in memory.
-    if "_ParallelInterleaveDataset" in kinds and not kinds & _IN_MEMORY:
-        return False if _gives_order_up(dataset) else None
-    return None
+    if "_ParallelInterleaveDataset" not in kinds or sum(map(_bytes_in, nodes)) > _MOST_BYTES:
+        return None
+    return False if _gives_order_up(dataset) else None
 
 
 _IN_MEMORY = frozenset({"_TensorDataset", "_TensorSliceDataset"})
+
+_MOST_BYTES = 4 * 2**20
+"""Of data in memory, as the names of files are, that a graph may hold and is read all the same."""
+
+
+def _bytes_in(node: Any) -> float:
+    """Return how many bytes of data a dataset holds; infinity where nobody knows."""
+    return sum(map(_bytes_of, node._tensors)) if _kind(node) in _IN_MEMORY else 0
+
+
+def _bytes_of(tensor: Any) -> float:
+    if tf.is_symbolic_tensor(tensor) or tensor.dtype == tf.variant:
+        return math.inf
+    if tensor.dtype == tf.string:
+        lengths = tf.strings.length(tensor)
+        return float(tf.reduce_sum(tf.cast(lengths, tf.float64)))
+    return float(math.prod(tensor.shape) * tensor.dtype.size)
 
 
 def _gives_order_up(dataset: tf.data.Dataset) -> bool:
