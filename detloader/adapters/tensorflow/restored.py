@@ -38,7 +38,7 @@ class Restorer:
 
     def samples(self, arrays: Sequence[Any]) -> Sequence[Any] | None:
         """Return the records of a batch; None where they are rows of the element's arrays."""
-        if not self._has_rows:
+        if not self._has_rows and not (self._batched and all(map(_is_empty_text, arrays))):
             return None
         columns = [_rows(form, parts) for form, parts in self._parts(arrays) if parts]
         return _Samples(columns, self._pack_told)
@@ -159,6 +159,11 @@ def _row_count(form: str, parts: Sequence[Any]) -> int:
 def _plain(value: Any) -> Any:
     """Return text as Python's own, for NumPy has it as objects without bytes."""
     return value.tolist() if isinstance(value, np.ndarray) and value.dtype.hasobject else value
+
+
+def _is_empty_text(array: Any) -> bool:
+    """Tell whether this is text of which no column is left that would show the rows."""
+    return isinstance(array, np.ndarray) and array.dtype.hasobject and not array.size
 
 
 def _text_columns(array: Any) -> Any:

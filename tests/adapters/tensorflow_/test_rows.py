@@ -56,6 +56,18 @@ def test_a_row_of_a_batch_has_the_content_that_it_has_alone(
     assert len(set(found["content"])) == 4
 
 
+@pytest.mark.parametrize("shape", [(4, 0), (4, 2, 0)])
+def test_rows_of_text_in_which_there_is_nothing_are_counted(
+    shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    records = tf.data.Dataset.from_tensor_slices(tf.zeros(shape, tf.string))
+    alone = columns(records, tmp_path / "alone")
+    found = columns(records.batch(3), tmp_path / "batches")
+
+    assert found["content"] == alone["content"]
+    assert found["batch"] == [0, 0, 0, 1]
+
+
 def test_ids_stand_beside_the_content_of_ragged_rows(tmp_path: Path) -> None:
     data = {"id": ["a", "b", "c", "d"], "x": RAGGED}
     records = tf.data.Dataset.from_tensor_slices(data).batch(3)
