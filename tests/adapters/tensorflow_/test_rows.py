@@ -120,3 +120,11 @@ def test_a_dataset_that_is_the_input_of_several_is_looked_at_once(tmp_path: Path
     record(dataset, tmp_path / "run").close()
 
     assert open_run(tmp_path / "run").streams["main"].declared.batch_size == 2
+
+
+def test_a_thousand_datasets_behind_one_another_are_recorded(tmp_path: Path) -> None:
+    dataset = tf.data.Dataset.range(1)
+    for number in range(1, 1200):
+        dataset = dataset.concatenate(tf.data.Dataset.range(number, number + 1))
+
+    assert columns(dataset, tmp_path / "run", ids=int)["record"] == [*range(1200)]
