@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["Breaks"]
+import contextlib
+import itertools
+from collections.abc import Iterator
+from weakref import WeakKeyDictionary
+
+__all__ = ["Breaks", "breaking_off", "note_beginning"]
 
 
 class Breaks:
@@ -31,3 +36,33 @@ class Breaks:
         """Note an error."""
         if kind is not None and not issubclass(kind, (StopIteration, GeneratorExit)):
             self.noted = True
+
+
+_moments = itertools.count()
+_begun: WeakKeyDictionary[Breaks, int] = WeakKeyDictionary()
+
+
+def note_beginning(breaks: Breaks) -> None:
+    """Note that a loader begins an iteration, in whatever thread."""
+    _begun[breaks] = next(_moments)
+
+
+@contextlib.contextmanager
+def breaking_off(end: type[Exception]) -> Iterator[None]:
+    """Stand around a call within which a framework iterates by itself.
+
+    No step is seen from Python there. But the iterations that began within the call end with
+    it: if an error comes out, their loaders broke off.
+
+    Args:
+        end: what is raised at the end of a loader, and is no error.
+    """
+    since = next(_moments)
+    try:
+        yield
+    except end:
+        raise
+    except BaseException:
+        for breaks, moment in [*_begun.items()]:
+            breaks.noted |= moment > since
+        raise

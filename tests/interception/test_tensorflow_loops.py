@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from detloader import name, open_run, record_all
+from detloader import name, open_run, record, record_all
 from detloader.manifest.verify import verify_run
 
 
@@ -179,3 +179,71 @@ def test_an_iterator_that_is_never_used_leaves_no_stream(tmp_path: Path) -> None
         del unused
 
     assert {*open_run(tmp_path / "run").streams} == {"used", "empty"}
+
+
+def failing(stream: str) -> Any:
+    def read() -> Any:
+        yield from (1, 2)
+        raise ValueError("three")
+
+    spec = tf.TensorSpec((), tf.int64)
+    return name(tf.data.Dataset.from_generator(read, output_signature=spec), stream)
+
+
+def captured(dataset: Any) -> None:
+    @tf.function  # type: ignore[untyped-decorator]  # TensorFlow has no types
+    def loop() -> None:
+        for _ in dataset:
+            pass
+
+    loop()
+
+
+WAYS = {
+    "function": total_of,
+    "captured": captured,
+    "reduce": lambda dataset: dataset.reduce(np.int64(0), add),
+    "reduce in a function": tf.function(lambda dataset: dataset.reduce(np.int64(0), add)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_breaks_off_where_tensorflow_iterates_is_a_part(way: str, tmp_path: Path) -> None:
+    with record_all(tmp_path / "run"):
+        total_of(numbers("whole"))
+        train = failing("train")
+        with pytest.raises(tf.errors.InvalidArgumentError, match="three"):
+            WAYS[way](train)
+        total_of(numbers("later"))
+    run = open_run(tmp_path / "run")
+
+    assert values(tmp_path / "run", "epoch") == [0, 0]
+    assert {stream: run.streams[stream].complete for stream in run.streams} == {
+        "whole": True,
+        "train": False,
+        "later": True,
+    }
+
+
+def test_a_step_that_takes_the_end_breaks_nothing_off(tmp_path: Path) -> None:
+    single = name(tf.data.Dataset.range(1), "train")
+
+    @tf.function  # type: ignore[untyped-decorator]  # TensorFlow has no types
+    def two() -> Any:
+        iterator = iter(single)
+        return next(iterator) + next(iterator)
+
+    with record_all(tmp_path / "run"), pytest.raises(tf.errors.OutOfRangeError):
+        two()
+
+    assert values(tmp_path / "run", "record")
+
+
+def test_a_twin_that_is_reduced_and_raises_is_a_part(tmp_path: Path) -> None:
+    twin = record(failing("train"), tmp_path / "run", stream="train")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="three"):
+        twin.reduce(np.int64(0), add)
+    twin.close()
+
+    assert not open_run(tmp_path / "run").complete
+    assert values(tmp_path / "run", "epoch") == [0, 0]

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.autograph.impl.api import autograph_artifact
 from tensorflow.python.data.ops.options import ExternalStatePolicy
 
 from detloader.adapters.tensorflow.iterator import RecordedIterator
 from detloader.adapters.tensorflow.readers import Reader
 from detloader.adapters.tensorflow.telling import Listener, tell
+from detloader.breaking import breaking_off
 from detloader.recorder import Recorder, Sealing
 from detloader.tensorflow.attribution import Attribution
 from detloader.tensorflow.iterator import NamingIterator
@@ -57,6 +59,12 @@ class RecordedDataset(Sealing, tf.data.Dataset):
             return super().__iter__()
         given = NamingIterator(self._given, self._attribution)
         return RecordedIterator(given, self, self._listener, self._recorder.breaks)
+
+    @autograph_artifact  # type: ignore[untyped-decorator]  # TensorFlow has no types
+    def reduce(self, *arguments: Any, **options: Any) -> Any:
+        """Reduce the dataset to one value; an error that comes out of it leaves a part."""
+        with breaking_off(tf.errors.OutOfRangeError):
+            return super().reduce(*arguments, **options)
 
 
 _as_it_is = tf.autograph.experimental.do_not_convert

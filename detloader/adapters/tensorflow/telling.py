@@ -12,6 +12,7 @@ import tensorflow as tf
 from detloader.adapters.tensorflow.iterations import Iterations
 from detloader.adapters.tensorflow.readers import Reader
 from detloader.adapters.tensorflow.restored import is_told
+from detloader.breaking import note_beginning
 from detloader.recorder import Recorder
 
 __all__ = ["Form", "Listener", "begin", "tell", "tell_parts"]
@@ -61,6 +62,7 @@ class Listener:
 
     def begin(self) -> int:
         """Return the token of an iteration."""
+        note_beginning(self._breaks)
         token = self._iterations.begin()
         _listeners[token] = self
         return token

@@ -6,6 +6,7 @@ import functools
 from types import ModuleType
 from typing import Any
 
+from detloader.breaking import breaking_off
 from detloader.interception.aside import without_recording
 from detloader.interception.changes import Changes
 from detloader.interception.graphs import is_loop, iterated_in
@@ -38,9 +39,12 @@ def iterating_twins(iterate: Any) -> Any:
 
 
 def _reducing_twins(reduce: Any) -> Any:
+    from tensorflow.python.framework.errors_impl import OutOfRangeError
+
     @functools.wraps(reduce)
     def of_twin(dataset: Any, *arguments: Any, **options: Any) -> Any:
         reduced = dataset if is_loop(dataset) else iterated_in(dataset)
-        return reduce(reduced, *arguments, **options)
+        with breaking_off(OutOfRangeError):
+            return reduce(reduced, *arguments, **options)
 
     return of_twin

@@ -6,6 +6,7 @@ import functools
 from types import ModuleType
 from typing import Any
 
+from detloader.breaking import breaking_off
 from detloader.interception.changes import Changes
 from detloader.interception.graphs import distributed_in
 from detloader.interception.session import current_session, is_recorded
@@ -17,17 +18,20 @@ MODULE = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
 
 
 def install(module: ModuleType, changes: Changes) -> None:
-    """Change the call of a function: it is given twins."""
+    """Change the call of a function: it is given twins, and breaks off what it iterates."""
+    from tensorflow.python.framework.errors_impl import OutOfRangeError
 
     def wrapped(call: Any) -> Any:
         @functools.wraps(call)
         def with_twins(function: Any, *arguments: Any, **options: Any) -> Any:
-            if current_session() is not None and module.context.executing_eagerly():
-                # A signature may name the kind of a distributed dataset, which the twin's is not.
-                distributed = function.input_signature is None
-                arguments = _with_twins(arguments, distributed)
-                options = _with_twins(options, distributed)
-            return call(function, *arguments, **options)
+            if current_session() is None or not module.context.executing_eagerly():
+                return call(function, *arguments, **options)
+            # A signature may name the kind of a distributed dataset, which the twin's is not.
+            distributed = function.input_signature is None
+            arguments = _with_twins(arguments, distributed)
+            options = _with_twins(options, distributed)
+            with breaking_off(OutOfRangeError):
+                return call(function, *arguments, **options)
 
         return with_twins
 
