@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["moved_files", "name_of_pair", "paired", "tell_moved"]
 
-_PLACE = re.compile(r"(.+\.pyw?|string|stdin):(\d+)((?:@[\d.]+)?(?:-\d+)?(?:\+restart\d+)?)")
+_PLACE = re.compile(r"(.+\.pyw?|string|stdin):(\d+)((?:@[\w.=]+)?(?:-\d+)?(?:\+restart\d+)?)")
 """File and line of a loader, then which child of the program, loader of that line, and restart."""
 
 

@@ -2,7 +2,8 @@
 
 Children are numbered as their parent starts them, so that streams of two runs are paired by
 what they are, and not by who came first. A first child's streams have the names that they would
-have without it: a program that starts one other is named as that one would be alone.
+have without it: a program that starts one other is named as that one would be alone. Commands
+that are hardly a training, such as `git`, are counted apart, and have their own names.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import re
 import sys
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from multiprocessing.process import current_process
+from pathlib import Path
 from types import FrameType
 
 from detloader.interception.places import is_installed, is_library
@@ -24,6 +27,12 @@ __all__ = ["CHILD", "count_anew", "is_starting", "keep_number", "lineage", "star
 
 CHILD = "DETLOADER_PROGRAM_CHILD"
 """Which child of a recorded program this is: 2.1 is the first one of the second."""
+
+_MAY_TRAIN = re.compile(r"(python|pypy)[\w.]*|env|(ba|da|k|z)?sh(\.exe)?", re.IGNORECASE)
+"""Commands that run Python, or what a program tells them to: they are counted with forks."""
+
+_ASKED = "torch.multiprocessing"
+"""A library that starts what its caller asks for, as Python's own do."""
 
 _NUMBER = "_detloader_child"
 """The same, of a process that multiprocessing started: it travels with the process's object."""
@@ -59,18 +68,21 @@ def lineage() -> str:
 
 
 @contextlib.contextmanager
-def starting(kind: str | None, environment: Mapping[str, str] | None = None) -> Iterator[str]:
+def starting(
+    command: str | None = "", environment: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """Number a child that starts in this block, which is told by the environment, too.
 
     Args:
-        kind: of child; each kind is counted apart, and no kind has the number of its parent.
+        command: name of what is started; "" of a copy of this process. None has the number of
+            its parent.
         environment: the child's own; that of this process by default.
 
     Yields:
         Which child it is.
     """
     environment = os.environ if environment is None else environment
-    number = _place() if kind is None else _next(kind, environment)
+    number = _place() if command is None else _next(command, environment)
     told = CHILD in os.environ
     _thread.busy = True
     if told:
@@ -109,13 +121,24 @@ def _number() -> str:
     return number
 
 
-def _next(kind: str, environment: Mapping[str, str]) -> str:
+def _next(command: str, environment: Mapping[str, str]) -> str:
     ranks, _own.ranks_of_last = _own.ranks_of_last, ranks_told(environment)
     if ranks != _own.ranks_of_last:
         return ""  # a launcher's: its rank tells it apart
-    # What libraries start, such as compilers and workers, depends on more than the program.
-    count = next(_own.counts[f"{_starter()} {kind}"])
-    return f"{_place()}.{count}".lstrip(".")
+    kind = _kind(command)
+    count = next(_own.counts[kind])
+    child = kind if kind and count == 1 else "=".join(filter(None, (kind, str(count))))
+    return f"{_place()}.{child}".lstrip(".")
+
+
+def _kind(command: str) -> str:
+    """Return what else the child's number is to say: "" where it is the program's own training.
+
+    What libraries start, such as compilers and workers, and which commands a program looks for
+    its machine with, depends on more than the program.
+    """
+    own = command in {"", Path(sys.executable).name} or _MAY_TRAIN.fullmatch(command)
+    return re.sub(r"\W", "_", " ".join(filter(None, (_starter(), "" if own else command))))
 
 
 def _starter() -> str:
@@ -123,8 +146,9 @@ def _starter() -> str:
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - as in `places`
     while frame is not None:
         name = frame.f_code.co_filename
-        if is_installed(name):
-            return str(frame.f_globals.get("__name__"))
+        module = str(frame.f_globals.get("__name__"))
+        if is_installed(name) and not module.startswith(_ASKED):
+            return module
         if not name.startswith("<frozen") and not is_library(name):
             break
         frame = frame.f_back
@@ -133,7 +157,7 @@ def _starter() -> str:
 
 def _before_fork() -> None:
     if not _thread.busy:
-        _thread.forked = _next("fork", os.environ)
+        _thread.forked = _next("", os.environ)
 
 
 def _in_parent() -> None:

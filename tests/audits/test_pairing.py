@@ -67,7 +67,7 @@ def test_lines_are_ordered_as_numbers(tmp_path: Path) -> None:
 def test_loaders_of_one_line_and_of_children_are_paired_with_their_own_kind(
     tmp_path: Path,
 ) -> None:
-    forms = ["", "-2", "@2", "@2.3-2", "+restart1", "@2-2+restart2"]
+    forms = ["", "-2", "@2", "@2.3-2", "@uv=2.3-2", "+restart1", "@2-2+restart2"]
     result = compare(
         tmp_path, [f"a.py:4{form}" for form in forms], [f"a.py:6{form}" for form in forms]
     )

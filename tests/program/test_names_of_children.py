@@ -82,8 +82,41 @@ def test_programs_and_forks_are_numbered_as_they_start(tmp_path: Path) -> None:
     assert streams(tmp_path, text) == {
         PLACE: 10,
         f"{PLACE}@2": 11,
-        f"{PLACE}-2": 12,
-        f"{PLACE}@2-2": 13,
+        f"{PLACE}@3": 12,
+        f"{PLACE}@4": 13,
+    }
+
+
+@pytest.mark.parametrize("last", [0, 1, 3])
+def test_children_that_start_in_different_ways_have_names_that_are_no_matter_of_chance(
+    last: int, tmp_path: Path
+) -> None:
+    text = """
+        if len(sys.argv) > 2:
+            sys.stdin.read()
+            iterate(int(sys.argv[2]))
+            sys.exit()
+        os.symlink("/usr/bin/env", "run-it")
+        python = [sys.executable, __file__, ""]
+        started = [
+            [*python, "10"],
+            ["sh", "-c", " ".join([*python[:2], "-", "11; true"])],
+            ["./run-it", *python, "12"],
+            ["./run-it", *python, "13"],
+            ["env", *python, "14"],
+        ]
+        children = [subprocess.Popen(command, stdin=subprocess.PIPE) for command in started]
+        last = children.pop(int(sys.argv[1]))
+        for child in (*children, last):
+            child.communicate()
+        """
+
+    assert streams(tmp_path, text, str(last)) == {
+        PLACE: 10,
+        f"{PLACE}@2": 11,
+        f"{PLACE}@run_it": 12,
+        f"{PLACE}@run_it=2": 13,
+        f"{PLACE}@3": 14,
     }
 
 

@@ -33,7 +33,7 @@ def _numbered(start: Any) -> Any:
     def begin(process: Any) -> None:
         target = vars(process).get("_target")
         by_chance = getattr(target, "__module__", None) in _BY_CHANCE
-        with starting(None if by_chance else "process") as number:
+        with starting(None if by_chance else "") as number:
             keep_number(process, number)
             start(process)
 

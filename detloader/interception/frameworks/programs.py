@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -50,6 +51,7 @@ def told_number(environment: Any, number: str) -> Any:
 
 def command_name(args: Any) -> str:
     """Return the name of a command: that of another one is no number of this."""
-    several = isinstance(args, Sequence) and not isinstance(args, str | bytes)
-    words = str(args[0] if several and args else args).split(maxsplit=1)
-    return Path(words[0]).name if words else ""
+    if isinstance(args, Sequence) and not isinstance(args, str | bytes):
+        return Path(os.fsdecode(args[0])).name if args else ""
+    line = os.fsdecode(args).split(maxsplit=1)  # of a shell, or the command alone
+    return Path(line[0].strip("\"'")).name if line else ""
