@@ -12,7 +12,7 @@ from detloader.audits.arguments import with_arguments
 from detloader.audits.decisions import repeat_on_top
 from detloader.audits.equivalence import Equivalence, as_equivalence, judge, same_ranks
 from detloader.audits.headers import compared_columns, is_open, tell_no_rows
-from detloader.audits.pairing import moved_files, name_of_pair, paired, tell_moved
+from detloader.audits.pairing import moved_files, name_of_pair, paired, tell_doubtful, tell_moved
 from detloader.audits.rule import page_of, rule_names
 from detloader.audits.sampled import joined, with_thinned
 from detloader.audits.stand_ins import without_unlike
@@ -178,15 +178,18 @@ def _audit_pair(a: Run, b: Run, selection: Selection, *, verified: bool) -> Resu
         return _put_together("audit", [a, b], [], reason=reason, verified=verified)
     names = dict.fromkeys([*a.streams, *b.streams])
     streams = [_audit_stream(name, a, b, selection) for name in names]
-    if moved := moved_files(a, b):
-        streams = [_with_moved(stream, moved) for stream in streams]
+    moved = moved_files(a, b)
+    streams = [_with_moved(stream, moved) for stream in streams]
     return _put_together("audit", [a, b], streams, verified=verified)
 
 
 def _with_moved(result: StreamResult, moved: dict[str, str]) -> StreamResult:
     if result.verdict is Verdict.IDENTICAL:
         return result
-    reason = joined(result.reason, tell_moved(result.name, moved))
+    doubt = tell_moved(result.name, moved)
+    if result.verdict is Verdict.CHANGED:
+        doubt = doubt or tell_doubtful(result.name)
+    reason = joined(result.reason, doubt)
     return msgspec.structs.replace(result, reason=reason)
 
 

@@ -16,9 +16,9 @@ from detloader.manifest.reader import Run, Stream
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["moved_files", "name_of_pair", "paired", "tell_moved"]
+__all__ = ["moved_files", "name_of_pair", "paired", "tell_doubtful", "tell_moved"]
 
-_PLACE = re.compile(r"(.+\.pyw?|string|stdin):(\d+)((?:@[\w.=]+)?(?:-\d+)?(?:\+restart\d+)?)")
+_PLACE = re.compile(r"(.+):(\d+)((?:@[\w.=]+)?(?:-\d+)?(?:\+restart\d+)?)")
 """File and line of a loader, then which child of the program, loader of that line, and restart."""
 
 
@@ -66,6 +66,17 @@ def moved_files(a: Run, b: Run) -> dict[str, str]:
         for file in lines_a.keys() & lines_b.keys()
         if lines_a[file] != lines_b[file]
     }
+
+
+def tell_doubtful(name: str) -> str | None:
+    """Say why streams of unlike lines may be no pair; None where the lines are the same."""
+    first, _, second = name.partition(" and ")
+    if not second or first == second:
+        return None
+    return (
+        "its lines moved, and files of one base name are taken for one, so that the pair may be "
+        "wrong: name the loaders by detloader.name"
+    )
 
 
 def tell_moved(name: str, moved: dict[str, str]) -> str | None:
