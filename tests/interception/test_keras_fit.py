@@ -137,6 +137,46 @@ def test_a_fit_that_raised_looks_away_from_itself_alone(tmp_path: Path) -> None:
     assert len(model().fit(X, Y, epochs=1, verbose=0).history["loss"]) == 1
 
 
+TWICE = """
+import keras, numpy as np, tensorflow as tf
+from detloader import record_all
+from detloader.keras import RecordFit
+x = np.arange(40, dtype=np.float32).reshape(20, 2)
+dataset = tf.data.Dataset.from_tensor_slices((x, x[:, :1])).batch(5)
+given = {"arrays": dict(x=x, y=x[:, :1], batch_size=5), "dataset": dict(x=dataset)}
+for name, data in given.items():
+    for callbacks in ([], [RecordFit(f"own-{name}")]):
+        model = keras.Sequential([keras.layers.Dense(1)])
+        model.compile(optimizer="sgd", loss="mse")
+        validation = (x[:10], x[:10, :1]) if name == "arrays" else dataset.take(2)
+        with record_all(f"{name}-{len(callbacks)}"):
+            model.fit(**data, epochs=2, verbose=0, validation_data=validation, callbacks=callbacks)
+"""
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "torch"])
+def test_what_fit_is_given_is_one_stream_on_each_backend(backend: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TWICE)
+    environment = os.environ | {"KERAS_BACKEND": backend}
+    subprocess.run(
+        [sys.executable, "train.py"], cwd=tmp_path, env=environment, check=True, timeout=100
+    )
+    found = {
+        run.name: sorted(stream.rows for stream in open_run(run).streams.values())
+        for run in tmp_path.iterdir()
+        if run.is_dir()
+    }
+
+    assert found == {
+        "arrays-0": [20, 40],
+        "arrays-1": [20],
+        "own-arrays": [40],
+        "dataset-0": [20, 40],
+        "dataset-1": [20],
+        "own-dataset": [40],
+    }
+
+
 FITTING = """
 import keras, numpy as np
 keras.utils.set_random_seed(1)
