@@ -41,8 +41,9 @@ another augmentation: then it speaks only in evaluations, where at most one reco
 twenty changed within a run, where records that came more than once show that content is
 fixed, or, where `raw` was not recorded either, where both runs declare one seed or at most
 one row in four changed, unless these are all rows of some epochs.
-Within a run that goes for the rows without draws, too, though others have some: of these it
-speaks as well where content changed at one point of the run, and was kept before and after it.
+That goes for the rows without draws, too, though others have some: between two runs where
+such records change within one of them. Within a run it speaks of these as well where content
+changed at one point of the run, and was kept before and after it.
 Draws that were taken for the samples of a batch at once (`config.draws_of` "batch") are
 known for each record only where batches are as large in both runs.
 Where an entry of `config` differs, which may ask for other content, it cannot tell.
@@ -243,6 +244,11 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
         return []
     if column == "content" and "draws" not in a.compared and not _is_fixed(comparison):
         raise CannotTell("draws")
+    if column == "content" and any(map(_changes_unseen, (a, b))):
+        seen = ~a.column("draws").missing()[rows_a]
+        rows_a, rows_b = rows_a[seen], rows_b[seen]
+        if not len(rows_b):
+            raise CannotTell("draws")
     require_equal_arguments(a.stream, b.stream)
     return [
         _fault(
@@ -257,6 +263,15 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
             else "the baseline has other bytes",
         )
     ]
+
+
+def _changes_unseen(view: StreamView) -> bool:
+    """Tell whether records without draws change within a run, as by an augmentation."""
+    if not view.has("draws"):
+        return False
+    hidden = view.column("draws").missing()
+    changed = _unlike_first(view, "content") & hidden
+    return bool(changed.any()) and not _are_few(view, changed, hidden)
 
 
 def _are_exchanged(a: Column, b: Column) -> bool:

@@ -38,7 +38,7 @@ from detloader.adapters.torch.at_once import reads_at_once
 from detloader.adapters.torch.batches import wrap_batches
 from detloader.adapters.torch.declared import (
     declared_of,
-    epoch_holders,
+    epoch_holder,
     padding_of,
     seed_of_epoch,
 )
@@ -119,7 +119,7 @@ def _record(loader: DataLoader[Any], request: Request) -> RecordedLoader:
         generators=generators,
         content=full,
         worker=loader.num_workers > 0,
-        seed=any(seed_of_epoch(holder) is not None for holder in epoch_holders(loader)),
+        seed=seed_of_epoch(epoch_holder(loader)) is not None,
         resumed=hasattr(loader, "load_state_dict"),
         padding=padding_of(loader),
     )

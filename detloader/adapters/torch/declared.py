@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -20,7 +19,7 @@ from detloader.adapters.torch.samplers import (
     shuffles,
 )
 
-__all__ = ["declared_of", "epoch_holders", "padding_of", "seed_of_epoch", "shuffle_of"]
+__all__ = ["declared_of", "epoch_holder", "padding_of", "seed_of_epoch", "shuffle_of"]
 
 
 _PADS_AT_END = frozenset({"DistributedSampler", "StatefulDistributedSampler"})
@@ -52,12 +51,13 @@ def declared_of(loader: DataLoader[Any]) -> dict[str, Any]:
     return declared | _batches_of(loader) | order
 
 
-def epoch_holders(loader: DataLoader[Any]) -> Iterator[Any]:
-    """Return what may be told the epoch: samplers from the outermost on, and the data set."""
-    yield loader.batch_sampler
-    yield getattr(loader.batch_sampler, "sampler", None)
-    yield loader.sampler
-    yield loader.dataset
+def epoch_holder(loader: DataLoader[Any]) -> Any | None:
+    """Return what is told the epoch: a sampler, the outermost first, or the data set; or None."""
+    inner = getattr(loader.batch_sampler, "sampler", None)
+    for holder in (loader.batch_sampler, inner, loader.sampler, loader.dataset):
+        if hasattr(holder, "set_epoch") and isinstance(getattr(holder, "epoch", None), int):
+            return holder
+    return None
 
 
 def padding_of(loader: DataLoader[Any]) -> Padding | None:

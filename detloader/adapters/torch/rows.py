@@ -148,7 +148,9 @@ class RowMaker:
             columns["worker"] = each(lambda chunk: chunk.witness.worker)
             columns["worker_seed"] = each(lambda chunk: chunk.witness.worker_seed)
         if told.seed:
-            columns["seed"] = each(lambda chunk: chunk.seed)
+            # What an epoch is seeded with is said, or not, as it begins.
+            unknown = each(lambda chunk: chunk.seed is None)
+            columns["seed"] = pa.array(each(lambda chunk: chunk.seed or 0), mask=unknown)
         if told.resumed:
             columns["resumed"] = each(lambda chunk: chunk.resumed)
         if told.padding is not None:

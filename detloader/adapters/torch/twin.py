@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, SupportsIndex, cast
 from torch.utils.data import DataLoader, IterableDataset
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from detloader.adapters.torch.declared import epoch_holders, seed_of_epoch
+from detloader.adapters.torch.declared import epoch_holder, seed_of_epoch
 from detloader.adapters.torch.recording import Beginning, Iteration, Recording
 from detloader.adapters.torch.watched import (
     WatchedCollate,
@@ -86,12 +86,9 @@ class RecordedLoader(DataLoader[Any]):
         if self._recording is None or not self._recording.looks:
             return None
         resumed = vars(self).get("next_iter_state") is not None
-        for holder in epoch_holders(self):
-            epoch = getattr(holder, "epoch", None)
-            if isinstance(epoch, int) and hasattr(holder, "set_epoch"):
-                beginning = Beginning(epoch, seed_of_epoch(holder), resumed)
-                return Iteration(self._recording, beginning)
-        return Iteration(self._recording, Beginning(None, None, resumed))
+        holder = epoch_holder(self)
+        epoch = None if holder is None else holder.epoch
+        return Iteration(self._recording, Beginning(epoch, seed_of_epoch(holder), resumed))
 
     def __copy__(self) -> Self:
         copied = type(self).__new__(type(self))

@@ -144,3 +144,40 @@ def test_of_a_sampler_of_the_users_own_torch_is_no_seed(tmp_path: Path) -> None:
 
     assert header.declared.shuffle is True
     assert not isinstance(header.declared.seed, int)
+
+
+class Seeded:
+    """Numbers of a data set that has seed and epoch for uses of its own."""
+
+    seed, epoch = 3, 0
+
+    def __len__(self) -> int:
+        return 6
+
+    def __getitem__(self, index: int) -> int:
+        return index
+
+
+class Told(Seeded):
+    """The same, to which the epoch is told."""
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+
+@pytest.mark.parametrize("dataset", [Seeded(), Told()])
+def test_seed_and_epoch_of_a_data_set_are_the_order_s_where_it_is_told_the_epoch(
+    dataset: Seeded, tmp_path: Path
+) -> None:
+    with record(torch_loader(dataset, batch_size=2), tmp_path / "run") as twin:
+        for dataset.epoch in range(2):
+            list(twin)
+        dataset.seed = None  # type: ignore[assignment]
+        list(twin)
+    rows = open_run(tmp_path / "run").streams["main"].table().to_pydict()
+
+    assert rows["record"] == [*range(6)] * 3
+    if isinstance(dataset, Told):
+        assert rows["seed"] == [3] * 6 + [4] * 6 + [None] * 6
+    else:
+        assert "seed" not in rows

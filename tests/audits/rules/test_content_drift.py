@@ -244,6 +244,22 @@ def test_records_under_equal_draws_drift_beside_those_that_nobody_can_tell(tmp_p
     assert evidence_of(finding)["records_count"] == 20
 
 
+@pytest.mark.parametrize("drawn_too", [False, True])
+def test_two_seeds_of_an_augmentation_that_nobody_sees_are_no_drift(
+    drawn_too: bool, tmp_path: Path
+) -> None:
+    a = partly_drawn(lambda record, epoch: 1000 * epoch + record)
+    b = partly_drawn(lambda record, epoch: 1000 * epoch + record + 77)
+    if drawn_too:
+        b["content"] = [content + 10_000 for content in b["content"]]
+    result = compare(tmp_path, a, b)
+
+    assert [evidence_of(each)["records_count"] for each in findings_of(result, RULE)] == (
+        [20] if drawn_too else []
+    )
+    assert drawn_too or lacking(result, RULE) == ["draws"]
+
+
 def test_a_drift_within_the_run_is_said_once(tmp_path: Path) -> None:
     a = {name: values * 2 for name, values in rows_of(20, "raw").items()}
     a["epoch"] = [0] * 20 + [1] * 20
