@@ -11,7 +11,16 @@ import pytest
 from detloader import open_run
 from tests.support.programs import record_program, write_program
 
+# Grain, for it is there in a third of a second.
 HEAD = """
+    import sys, os, subprocess, multiprocessing
+    import grain
+    def iterate(rows):
+        loader = grain.MapDataset.range(rows)
+        for batch in loader:
+            pass
+"""
+TORCH = """
     import sys, os, subprocess, multiprocessing, torch
     from torch.utils.data import DataLoader, DistributedSampler
     def iterate(rows):
@@ -22,9 +31,9 @@ HEAD = """
 PLACE = "train.py:5"
 
 
-def streams(folder: Path, text: str, *arguments: str) -> dict[str, int]:
+def streams(folder: Path, text: str, *arguments: str, head: str = HEAD) -> dict[str, int]:
     """Run a program; return the rows of each stream."""
-    program = write_program(folder, text, HEAD)
+    program = write_program(folder, text, head)
     done = record_program(folder, sys.executable, program, *arguments)
     assert done.returncode == 0, done.stderr
     return {name: stream.rows for name, stream in open_run(folder / "run").streams.items()}
@@ -210,7 +219,7 @@ def test_what_else_a_program_starts_moves_no_number(tmp_path: Path) -> None:
                 child.start(), child.join()
         """
 
-    assert streams(tmp_path, text) == {PLACE: 10, "train.py:13": 4}
+    assert streams(tmp_path, text, head=TORCH) == {PLACE: 10, "train.py:13": 4}
 
 
 @pytest.mark.parametrize("how", ["sampler", "environment"])
@@ -229,7 +238,7 @@ def test_processes_that_are_ranks_are_told_apart_by_them(how: str, tmp_path: Pat
                 child = multiprocessing.get_context("spawn").Process(target=work, args=(rank,))
                 child.start(), child.join()
         """
-    streams(tmp_path, text, how)
+    streams(tmp_path, text, how, head=TORCH)
     (stream,) = open_run(tmp_path / "run").streams.values()
 
     assert [rank.header.rank for rank in stream.ranks] == [0, 1]
