@@ -44,7 +44,8 @@ def test_the_end_of_the_interpreter_seals(tmp_path: Path, how: str) -> None:
 
     assert (process.returncode == 0) == (how == "end")
     assert records(tmp_path / "run") == list(range(10))
-    assert open_run(tmp_path / "run").complete
+    assert open_run(tmp_path / "run").streams["main"].ranks[0].header.state == "complete"
+    assert open_run(tmp_path / "run").complete == (how == "end")  # an error leaves a part
 
 
 def test_the_end_of_the_interpreter_seals_a_stream_too(tmp_path: Path) -> None:
