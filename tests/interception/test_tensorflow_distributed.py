@@ -24,7 +24,8 @@ COLUMNS = ["record", "epoch", "batch", "content"]
 
 def recorded(folder: Path, program: Any, devices: int) -> str:
     """Record a program for a number of devices, and return what it printed."""
-    result = record_program(folder, sys.executable, program.__file__, devices, run=str(devices))
+    command = sys.executable, program.__file__, devices
+    result = record_program(folder, *command, run=str(devices), env=_environment())
     assert result.returncode == 0, result.stderr
     assert "not recorded" not in result.stderr
     return result.stdout
@@ -32,8 +33,11 @@ def recorded(folder: Path, program: Any, devices: int) -> str:
 
 def bare(program: Any, devices: int) -> str:
     command = [sys.executable, program.__file__, str(devices)]
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
-    return subprocess.check_output(command, text=True, env=environment)
+    return subprocess.check_output(command, text=True, env=_environment())
+
+
+def _environment() -> dict[str, str]:
+    return dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
 
 
 def rows(run: Path) -> dict[str, dict[str, list[Any]]]:
