@@ -37,6 +37,21 @@ class Breaks:
         if kind is not None and not issubclass(kind, (StopIteration, GeneratorExit)):
             self.noted = True
 
+    @contextlib.contextmanager
+    def noting(self, *ends: type[Exception]) -> Iterator[None]:
+        """Note an error, where what stands within is no step of a loop in Python.
+
+        Args:
+            ends: what is raised at the end of a loader, and is no error.
+        """
+        try:
+            yield
+        except ends:
+            raise
+        except BaseException:
+            self.noted = True
+            raise
+
 
 _moments = itertools.count()
 _begun: WeakKeyDictionary[Breaks, int] = WeakKeyDictionary()

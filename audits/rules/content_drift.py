@@ -270,6 +270,8 @@ def _changes_unseen(view: StreamView) -> bool:
     if not view.has("draws"):
         return False
     hidden = view.column("draws").missing()
+    if not hidden.any():  # sorting long runs takes seconds
+        return False
     changed = _unlike_first(view, "content") & hidden
     return bool(changed.any()) and not _are_few(view, changed, hidden)
 

@@ -9,6 +9,7 @@ strategy takes it, above all that was read ahead for its devices.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import tensorflow as tf
@@ -44,14 +45,9 @@ class _TellingIterator(DistributedIterator):
     @_as_it_is  # type: ignore[untyped-decorator]  # TensorFlow has no types
     def get_next(self, name: str | None = None) -> Any:
         """Return the next element of all replicas."""
-        try:
+        end = tf.errors.OutOfRangeError
+        with contextlib.nullcontext() if self._twin is None else self._twin.breaks.noting(end):
             given = self._given.get_next(name)
-        except tf.errors.OutOfRangeError:
-            raise
-        except BaseException:
-            if self._twin is not None:
-                self._twin.breaks.noted = True
-            raise
         return tell_replicas(self._token, given)
 
     @_as_it_is  # type: ignore[untyped-decorator]  # TensorFlow has no types
@@ -60,12 +56,10 @@ class _TellingIterator(DistributedIterator):
         return tell_replicas_of_optional(self._token, self._given.get_next_as_optional())
 
 
-class _TellingIteratorSpec(TypeSpec):
-    """Lets the graph of a function tell of what it takes from an iterator."""
+class _TellingSpec(TypeSpec):
+    """Lets the graph of a function tell of what it takes from what another specification is of."""
 
     __slots__ = ("_given_spec",)
-
-    value_type = _TellingIterator
 
     def __init__(self, given_spec: TypeSpec) -> None:
         self._given_spec = given_spec
@@ -76,6 +70,12 @@ class _TellingIteratorSpec(TypeSpec):
     @property
     def _component_specs(self) -> tuple[Any, ...]:
         return self._given_spec, tf.TensorSpec([], tf.int64)
+
+
+class _TellingIteratorSpec(_TellingSpec):
+    __slots__ = ()
+
+    value_type = _TellingIterator
 
     def _to_components(self, value: _TellingIterator) -> tuple[Any, ...]:
         return value._given, tf.convert_to_tensor(value._token, tf.int64)
@@ -123,22 +123,10 @@ class TellingDistributed(_IterableInput, CompositeTensor):
         return _TellingIterator(given, begin(self._key), twin)
 
 
-class _TellingDistributedSpec(TypeSpec):
-    """Lets the graph of a function tell of what it takes from a distributed dataset."""
-
-    __slots__ = ("_given_spec",)
+class _TellingDistributedSpec(_TellingSpec):
+    __slots__ = ()
 
     value_type = TellingDistributed
-
-    def __init__(self, given_spec: TypeSpec) -> None:
-        self._given_spec = given_spec
-
-    def _serialize(self) -> tuple[Any, ...]:
-        return (self._given_spec,)
-
-    @property
-    def _component_specs(self) -> tuple[Any, ...]:
-        return self._given_spec, tf.TensorSpec([], tf.int64)
 
     def _to_components(self, value: TellingDistributed) -> tuple[Any, ...]:
         return value._given, tf.convert_to_tensor(value._key, tf.int64)

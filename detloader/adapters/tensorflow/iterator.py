@@ -84,13 +84,8 @@ class RecordedIterator(_TellingIterator):
 
     def _next_internal(self) -> Any:
         self._listener.expect(self._token)
-        try:
+        with self._breaks.noting(tf.errors.OutOfRangeError):
             return super()._next_internal()
-        except tf.errors.OutOfRangeError:
-            raise
-        except BaseException:
-            self._breaks.noted = True
-            raise
 
     def _serialize_to_tensors(self) -> Any:
         return self._given._serialize_to_tensors()

@@ -53,11 +53,8 @@ class RecordedLoader(DataLoader[Any]):
         iteration = self.begin_iteration()
         observed = self._observed(self._recording)
         state = vars(self).get("next_iter_state")
-        try:
+        with self._recording.breaks.noting():
             iterator: Any = observed._get_iterator()  # noqa: SLF001 - this class's own
-        except BaseException:
-            self._recording.breaks.noted = True
-            raise
         if "next_iter_state" in vars(self):
             # A checkpoint is taken up once.
             vars(self)["next_iter_state"] = vars(observed)["next_iter_state"]
