@@ -59,6 +59,8 @@ class Recorder(Generic[ChunkT]):
         raises: whether a loss is raised into the loop after all.
         needed: whether there is to be a run of a loader that was never asked for an element.
         breaks: stands around each step of the loader; one that broke off is a part.
+        ready: callable; returns how many of the chunks that wait can be written: all of them, but
+            where what is still to come says more of one.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Recorder(Generic[ChunkT]):
         self.raises = False
         self.needed = True
         self.breaks = Breaks()
+        self.ready: Callable[[Sequence[ChunkT]], int] = len
         self._writer = writer
         self._encode = encode
         self._seeds = seeds
@@ -138,6 +141,7 @@ class Recorder(Generic[ChunkT]):
         self._stop.set()
         self._thread.join()
         self._stopped = True
+        self.ready = len
         self._drain()
         self._warn_of_root()
         try:
@@ -189,9 +193,9 @@ class Recorder(Generic[ChunkT]):
 
     def _write_what_came(self) -> None:
         # Taken first: what the loop appends meanwhile waits for the next turn.
-        count = len(self._chunks)
-        chunks = self._chunks[:count]
-        del self._chunks[:count]
+        waiting = self._chunks[:]
+        chunks = waiting[: self.ready(waiting)]
+        del self._chunks[: len(chunks)]
         if not chunks:
             return
         rows = sum(chunk.rows for chunk in chunks)

@@ -7,7 +7,7 @@ seen is made draws of later, of many batches at once.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +60,7 @@ class Looks(NamedTuple):
         memory: uint64, shape (looks, words of all).
         kept: shape (looks, generators that keep a number); nothing where none was kept.
         read: uint64, shape (looks, generators without words, 4).
+        unsettled: how many of the generators, the last ones, may have been made for one sample.
     """
 
     generators: tuple[Seen, ...]
@@ -67,6 +68,15 @@ class Looks(NamedTuple):
     memory: bytes
     kept: Sequence[float | None]
     read: bytes
+    unsettled: int = 0
+
+    def without(self, places: Collection[int]) -> Looks:
+        """Return the same, where draws of some generators are not told."""
+        untold = (
+            seen._replace(column=NO_COLUMN) if place in places else seen
+            for place, seen in enumerate(self.generators)
+        )
+        return self._replace(generators=tuple(untold), unsettled=0)
 
 
 def digest_draws(batches: Sequence[tuple[int, Looks | None]], columns: int) -> NDArray[np.uint64]:

@@ -38,6 +38,10 @@ class DrawWitness:
     is not looked at again, as nobody could tell what each of those generators drew.
 
     Looking raises nothing: what went wrong is raised when what was seen is asked for.
+
+    Attributes:
+        one_off: which generators of a first batch, by their places in what was seen of it, turn
+            out to have been of one sample; None where a batch tells nothing of the one before.
     """
 
     def __init__(self, holders: Mapping[str, object], names: Sequence[str]) -> None:
@@ -61,15 +65,20 @@ class DrawWitness:
         self._kept: list[float | None] = []
         self._read: list[bytes] = []
         self._failure: Exception | None = None
+        self._added = 0
+        self._first: Sequence[str] | None = None
+        self.one_off: Sequence[int] | None = None
 
     def begin_pass(self) -> None:
         """Search again: where a pass over an iterable begins, generators may be made."""
         self._batches = 0
+        self._first = None
 
     def begin(self) -> None:
         """Look at what comes before a batch's first sample."""
         self._seen, self._kept, self._read = [], [], []
         self._failure = None
+        self._added = 0
         self._batches += 1
         self._searching = self._batches <= _SEARCHED
         if self._batches <= _SEARCHED + 1:
@@ -106,6 +115,7 @@ class DrawWitness:
             self._note_replaced(_stored_generators(self._holders))
             self._found = self._found.without_columns(self._replaced)
         found, number = self._found, len(self._seen)
+        self._settle()
         keeps = any(self._kept)
         if not keeps and not self._read and self._seen.count(self._seen[0]) == number:
             return None
@@ -114,7 +124,15 @@ class DrawWitness:
             message = f"{samples} samples were made for {rows} records"
             raise ValueError(message)
         kept = self._kept if keeps else ()
-        return Looks(found.seen, number, _join(self._seen), kept, _join(self._read))
+        # One look at samples cannot tell what was made with the first from what each makes.
+        unsettled = self._added if self._batches == 1 and samples == 1 else 0
+        return Looks(found.seen, number, _join(self._seen), kept, _join(self._read), unsettled)
+
+    def _settle(self) -> None:
+        first, self._first = self._first, self._found.paths if self._batches == 1 else None
+        self.one_off = None
+        if first is not None:
+            self.one_off = [place for place, path in enumerate(first) if path in self._replaced]
 
     def _search(self) -> None:
         try:
@@ -140,6 +158,7 @@ class DrawWitness:
             self._failure = error
             return
         self._found = _Found(*map(operator.add, known, added))
+        self._added = len(added.paths)
         self._seen[0] += bytes(sum(map(len, added.views)))
         self._kept += [None] * len(added.keepers)
         self._read += [bytes(_STATE_BYTES)] * len(added.reads)

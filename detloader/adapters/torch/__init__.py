@@ -6,7 +6,7 @@ twin        what the user gets, and the iterators that it makes
 watched     what Torch is given in place of data set, collating and starting functions
 watch       looks on while a batch is made, in whichever process that is
 reading     what can be told of samples; tensors: as arrays and labels
-witness     what travels with a batch
+witness     what travels with a batch; settling: what the next one tells of it
 at_once     which data sets read a whole batch at once
 recording   counts epochs in the loop's process; rows: what is written
 declared    what loader and samplers say of themselves; samplers: what can be told of one
@@ -45,7 +45,7 @@ from detloader.adapters.torch.declared import (
 from detloader.adapters.torch.order_seeds import OrderSeeds, seed_of_order
 from detloader.adapters.torch.reading import SampleReader
 from detloader.adapters.torch.recording import Recording
-from detloader.adapters.torch.rows import Columns, RowMaker
+from detloader.adapters.torch.rows import Columns, RowMaker, count_ready
 from detloader.adapters.torch.samplers import deciding_sampler, gives_lists
 from detloader.adapters.torch.subsets import places_of, size_of
 from detloader.adapters.torch.twin import RecordedLoader, twin_of
@@ -131,6 +131,7 @@ def _record(loader: DataLoader[Any], request: Request) -> RecordedLoader:
     if "seed" not in request.declared:
         rows.order_seeds = OrderSeeds(writer.redeclare)
     recorder = Recorder(writer, rows.encode, seeds)
+    recorder.ready = count_ready
     seed_of = functools.partial(seed_of_order, loader)
     return twin_of(loader, Recording(watch, seed_of, recorder, seeds))
 

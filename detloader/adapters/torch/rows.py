@@ -6,7 +6,7 @@ import functools
 import itertools
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from detloader.adapters.digests import digest_column, digest_ids
 from detloader.adapters.ids import fits_int64
+from detloader.adapters.torch.settling import count_settled, settle
 from detloader.adapters.torch.witness import Witness
 from detloader.errors import UsageError
 from detloader.generators.folding import fold_draws
@@ -25,7 +26,7 @@ from detloader.manifest.rounding import split_digests
 if TYPE_CHECKING:
     from detloader.adapters.torch.order_seeds import OrderSeeds
 
-__all__ = ["Columns", "Delivered", "Padding", "RowMaker"]
+__all__ = ["Columns", "Delivered", "Padding", "RowMaker", "count_ready"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,7 @@ class RowMaker:
         Raises:
             UsageError: records have no ID.
         """
+        chunks = _settled(chunks)
         counts = [chunk.witness.rows for chunk in chunks]
         told = self._columns
         if self.order_seeds is not None:
@@ -183,6 +185,16 @@ class RowMaker:
             # Labels are shown and never compared: one that the column cannot hold is none.
             fit = [None if label is None or not fits_int64(label) else label for label in labels]
             return {"label": pa.array(fit, pa.int64())}
+
+
+def count_ready(chunks: Sequence[Delivered]) -> int:
+    """Return how many of the batches, from the first on, can be written."""
+    return count_settled([chunk.witness for chunk in chunks])
+
+
+def _settled(chunks: Sequence[Delivered]) -> list[Delivered]:
+    witnesses = settle([chunk.witness for chunk in chunks])
+    return [replace(chunk, witness=each) for chunk, each in zip(chunks, witnesses, strict=True)]
 
 
 def _without_skipped(rows: pa.Table, chunks: Sequence[Delivered]) -> pa.Table:

@@ -131,6 +131,7 @@ class Watch:
             parts["indices"] = as_indices(self._noted)
         if self._draws is not None:
             parts["looks"] = self._draws.looks(rows)
+            parts["one_off"] = self._draws.one_off
         if (worker := get_worker_info()) is not None:
             parts |= {"worker": worker.id, "worker_seed": worker.seed}
         return Witness(**{**parts, "rows": rows})

@@ -24,6 +24,8 @@ class Witness:
         indices: where the sampler told to read; None for a data set that is not indexed.
         ids: what the user's `ids` found in the samples; None where it was not asked.
         looks: what was seen of generators; None where none moved, or nobody looked.
+        one_off: which generators, in what was seen of the batch before in that worker, were of
+            one sample; None where this one tells nothing of it.
         content: uint64, shape (rows,): digests; empty where there is none.
         labels: one for each row, None of one that was skipped; None where there are none.
         error: why this batch cannot be told; None where it can.
@@ -36,6 +38,7 @@ class Witness:
     indices: array[int] | list[str] | None = None
     ids: array[int] | list[str] | None = None
     looks: Looks | None = None
+    one_off: Sequence[int] | None = None
     content: bytes = b""
     labels: list[int | None] | None = None
     error: str | None = None

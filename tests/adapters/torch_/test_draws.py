@@ -52,6 +52,11 @@ class MadeForEachSample(Dataset[Any]):
         return np.array([index, self.rng.random()])
 
 
+class MadeForEachSampleAtOnce(MadeForEachSample):
+    def __getitems__(self, indices: list[int]) -> list[Any]:
+        return [self[index] for index in indices]
+
+
 class MadeWithTheIterator(IterableDataset[Any]):
     def __iter__(self) -> Iterator[Any]:
         worker = get_worker_info()
@@ -137,13 +142,14 @@ def recorded(
 
 
 @pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("size", [1, 8])
 @pytest.mark.parametrize("make", [MadeWithTheFirstSample, MadeWithTheIterator])
 def test_draws_of_a_generator_are_seen_from_the_sample_that_it_is_made_with(
-    make: type[Any], workers: int, tmp_path: Path
+    make: type[Any], size: int, workers: int, tmp_path: Path
 ) -> None:
     ids: dict[str, Any] = {"ids": "id"} if make is MadeWithTheIterator else {}
 
-    stream = recorded(make(), tmp_path / "run", workers, **ids)
+    stream = recorded(make(), tmp_path / "run", workers, size=size, **ids)
 
     assert stream.table(["draws"])["draws"].null_count == 0
     assert not check(tmp_path / "run").findings
@@ -160,23 +166,36 @@ def test_draws_of_each_pass_are_seen_in_a_worker_that_persists(size: int, tmp_pa
     assert audit(tmp_path / "0", tmp_path / "1").verdict == "identical"
 
 
-def test_generators_that_are_made_for_each_sample_are_not_looked_at(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [1, 2, 8, SIZE])
+@pytest.mark.parametrize("make", [MadeForEachSample, MadeForEachSampleAtOnce])
+def test_generators_that_are_made_for_each_sample_are_not_looked_at(
+    make: type[Any], size: int, tmp_path: Path
+) -> None:
     for workers in (0, 2):
         run = tmp_path / f"{workers}"
-        stream = recorded(MadeForEachSample(), run, workers)
+        stream = recorded(make(), run, workers, size=size)
         assert stream.table(["draws"])["draws"].null_count == stream.rows
         assert not check(run).findings
 
     assert audit(tmp_path / "0", tmp_path / "2").verdict == "identical"
 
 
-def test_of_batches_of_one_sample_the_first_alone_has_draws_of_a_generator_made_for_each(
-    tmp_path: Path,
+@pytest.mark.parametrize("batches", [1, 2, 3, 5])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_nothing_is_lost_of_a_loop_that_ends_before_generators_can_be_told_apart(
+    workers: int, batches: int, tmp_path: Path
 ) -> None:
-    stream = recorded(MadeForEachSample(), tmp_path / "run", 2, size=1)
+    loader = DataLoader(MadeForEachSample(), batch_size=1, num_workers=workers)
 
-    draws = stream.table(["draws"])["draws"].to_pylist()
-    assert {place % SIZE for place, drawn in enumerate(draws) if drawn is not None} == {0, 1}
+    with record(loader, tmp_path / "run") as twin:
+        for _ in range(2):
+            for _ in zip(range(batches), twin, strict=False):
+                pass
+
+    rows = open_run(tmp_path / "run").streams["main"].table(["record", "epoch", "draws"])
+    assert rows["record"].to_pylist() == [*range(batches)] * 2
+    assert rows["epoch"].to_pylist() == [0] * batches + [1] * batches
+    assert rows["draws"].null_count == len(rows)
 
 
 def test_draws_of_a_sample_that_seeds_are_its_own_whoever_made_the_one_before(
