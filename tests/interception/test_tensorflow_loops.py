@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -55,15 +57,66 @@ def test_datasets_of_one_function_are_streams_of_their_own(tmp_path: Path) -> No
     assert {stream: streams[stream].rows for stream in streams} == {"train": 12, "valid": 8}
 
 
-def test_datasets_in_nested_arguments_are_recorded(tmp_path: Path) -> None:
+class Splits(NamedTuple):
+    step: int
+    train: Any
+
+
+@pytest.mark.parametrize(
+    ("nested", "train_of"),
+    [
+        (lambda train: {"train": [train]}, lambda data: data["train"][0]),
+        (lambda train: OrderedDict(b=train, a=1), lambda data: data["b"]),
+        (lambda train: Splits(1, train), lambda data: data.train),
+        (lambda train: [(1, Splits(1, train))], lambda data: data[0][1].train),
+    ],
+)
+def test_datasets_in_nested_arguments_are_recorded(
+    nested: Callable[[Any], Any], train_of: Callable[[Any], Any], tmp_path: Path
+) -> None:
     @tf.function  # type: ignore[untyped-decorator]  # TensorFlow has no types
     def epoch(data: Any) -> Any:
-        return total_of(data["train"][0])
+        return total_of(train_of(data))
 
     with record_all(tmp_path / "run"):
-        epoch({"train": [numbers()]})
+        epoch(nested(numbers()))
 
     assert open_run(tmp_path / "run").rows == 12
+
+
+def test_arguments_that_tensorflow_refuses_are_refused_in_its_words(tmp_path: Path) -> None:
+    with record_all(tmp_path / "run"), pytest.raises(TypeError, match="not supported between"):
+        total_of({1: numbers(), "two": 2})
+
+
+def test_a_dataset_given_to_a_concrete_function_is_recorded_at_each_call(tmp_path: Path) -> None:
+    train = numbers()
+    total = total_of.get_concrete_function(train)
+
+    with record_all(tmp_path / "run"):
+        assert [int(total(train)), int(total(dataset=train))] == [66, 66]
+        traced_within = total_of.get_concrete_function(numbers("valid"))
+        traced_within(numbers("valid"))
+    total(train)
+
+    assert values(tmp_path / "run", "epoch") == [0] * 12 + [1] * 12
+    assert values(tmp_path / "run", "epoch", "valid") == [0] * 12
+
+
+def test_a_dataset_that_a_function_holds_and_gives_to_another_is_recorded(tmp_path: Path) -> None:
+    train = numbers()
+
+    @tf.function  # type: ignore[untyped-decorator]  # TensorFlow has no types
+    def epoch() -> Any:
+        return total_of(train)
+
+    for run in ("a", "b"):
+        with record_all(tmp_path / run):
+            epoch(), epoch()
+    epoch()
+
+    assert values(tmp_path / "a", "epoch") == [0] * 12 + [1] * 12
+    assert values(tmp_path / "b", "epoch") == [0] * 12 + [1] * 12
 
 
 def test_a_function_finds_its_own_datasets_in_each_session_anew(tmp_path: Path) -> None:
