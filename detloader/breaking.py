@@ -24,9 +24,9 @@ class Breaks:
         asked: whether it was asked for an element; None where nobody sees that.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, asked: bool | None = None) -> None:
         self.noted = False
-        self.asked: bool | None = None
+        self.asked = asked
 
     def __enter__(self) -> None:
         """Begin a step."""

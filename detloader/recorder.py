@@ -59,8 +59,6 @@ class Recorder(Generic[ChunkT]):
         raises: whether a loss is raised into the loop after all.
         needed: whether there is to be a run of a loader that was never asked for an element.
         breaks: stands around each step of the loader; one that broke off is a part.
-        ready: callable; returns how many of the chunks that wait can be written: all of them, but
-            where what is still to come says more of one.
     """
 
     def __init__(
@@ -68,6 +66,9 @@ class Recorder(Generic[ChunkT]):
         writer: RankWriter,
         encode: Callable[[Sequence[ChunkT]], pa.Table],
         seeds: Iterable[int] = (),
+        *,
+        ready: Callable[[Sequence[ChunkT]], int] = len,
+        sees_steps: bool = False,
     ) -> None:
         """Take a writer that has begun, and the function that makes rows of chunks.
 
@@ -75,15 +76,18 @@ class Recorder(Generic[ChunkT]):
             writer: writes the rank's folder.
             encode: makes rows of chunks.
             seeds: those that the loader used, in order of first use; asked at the end.
+            ready: returns how many of the chunks that wait can be written before the end: fewer
+                than all, where what is still to come says more of one.
+            sees_steps: whether each step of the loader is told to `breaks`.
         """
         self.wrapped: tuple[object, Any] | None = None
         self.raises = False
         self.needed = True
-        self.breaks = Breaks()
-        self.ready: Callable[[Sequence[ChunkT]], int] = len
+        self.breaks = Breaks(asked=False if sees_steps else None)
         self._writer = writer
         self._encode = encode
         self._seeds = seeds
+        self._ready = ready
         self._sampler = None if writer.sampling is None else Sampler(writer.sampling)
         self._chunks: list[ChunkT] = []
         # Of one thread, twice: a signal may close what is being written.
@@ -141,7 +145,7 @@ class Recorder(Generic[ChunkT]):
         self._stop.set()
         self._thread.join()
         self._stopped = True
-        self.ready = len
+        self._ready = len
         self._drain()
         self._warn_of_root()
         try:
@@ -194,7 +198,7 @@ class Recorder(Generic[ChunkT]):
     def _write_what_came(self) -> None:
         # Taken first: what the loop appends meanwhile waits for the next turn.
         waiting = self._chunks[:]
-        chunks = waiting[: self.ready(waiting)]
+        chunks = waiting[: self._ready(waiting)]
         del self._chunks[: len(chunks)]
         if not chunks:
             return

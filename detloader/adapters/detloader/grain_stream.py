@@ -56,7 +56,7 @@ def wrap(loader: BatchStream, request: Request) -> RecordedStream:
         stream_mode="global",
         config={"compatibility": plan.compatibility},
     )
-    recorder = Recorder[_Delivered](writer, rows.encode, rows.seeds)
+    recorder = Recorder[_Delivered](writer, rows.encode, rows.seeds, sees_steps=True)
     witnessing = Witnessing(digester=request.digester if full else None)
     return RecordedStream(loader.witnessed(witnessing), recorder)
 
@@ -116,7 +116,6 @@ class RecordedStream(Sealing, grain.IterDataset[Any]):
         self.has_child = True  # as in BatchStream: keeps `__next__` from being replaced
         self.plan = witnessed.plan
         self._recorder = recorder
-        recorder.breaks.asked = False
         self.first_epoch = 0
         self.next_epoch = 0
 

@@ -48,7 +48,7 @@ def wrap(loader: Dataloader | Stream, request: Request) -> RecordedDataloader | 
         writer.redeclare(**{name: seed for name, seed in told if name not in request.declared})
 
     rows.tell_origins = tell
-    recorder = Recorder[Delivered](writer, rows.encode, rows.seeds)
+    recorder = Recorder[Delivered](writer, rows.encode, rows.seeds, sees_steps=True)
     witnessing = Witnessing(digester=request.digester if full else None)
     if isinstance(loader, Stream):
         return RecordedEpoch(loader.witnessed(witnessing), recorder)
@@ -135,7 +135,6 @@ class RecordedDataloader(Dataloader):
         # Not the loader's own __init__: the files were looked into already.
         vars(self).update(vars(original))
         self._recorder = recorder
-        recorder.breaks.asked = False
         self._witnessing = witnessing
 
     def __iter__(self) -> grain.DatasetIterator[Any]:
@@ -172,7 +171,6 @@ class RecordedEpoch(Sealing, grain.IterDataset[Any]):
         self.has_child = True  # as in Stream: keeps `__next__` from being replaced
         self.plan = witnessed.plan
         self._recorder = recorder
-        recorder.breaks.asked = False
         self._iterations = 0
 
     def __iter__(self) -> grain.DatasetIterator[Any]:

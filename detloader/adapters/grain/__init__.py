@@ -49,7 +49,8 @@ def wrap(loader: Any, request: Request) -> Any:
     ids = _ids(request, graph.sources)
     declared = declare(graph.nodes, graph.sources)
     writer = request.writer(loader=f"grain.{_kind(loader)}", **declared)
-    recorder = Recorder[Delivered](writer, RowEncoder(graph, ids, full=full).encode)
+    rows = RowEncoder(graph, ids, full=full)
+    recorder = Recorder[Delivered](writer, rows.encode, sees_steps=True)
     if isinstance(loader, grain.DataLoader):
         return RecordedDataLoader(loader, graph, recorder)
     return RecordedDataset(graph, recorder)

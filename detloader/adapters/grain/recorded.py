@@ -46,7 +46,6 @@ class RecordedDataset(Sealing, grain.IterDataset[Any]):
         super().__init__(graph.top)
         self.has_child = True  # keeps `__next__` from being replaced, as of an outermost node
         self._recorder = recorder
-        recorder.breaks.asked = False
         self.next_epoch = 0
         self.next_number = 0
 

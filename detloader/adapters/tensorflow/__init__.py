@@ -51,7 +51,9 @@ def wrap(loader: Any, request: Request) -> RecordedDataset | RecordedDistributed
         with contextlib.suppress(UsageError):
             said = _both(said, attribution.declare())
     writer = request.writer(**{"loader": "tf.data.Dataset", **said})
-    return RecordedDataset(loader, reader, Recorder(writer, reader.encode), attribution)
+    return RecordedDataset(
+        loader, reader, Recorder(writer, reader.encode, sees_steps=True), attribution
+    )
 
 
 def _marks_suffice(loader: AttributedDataset, request: Request) -> bool:
@@ -74,7 +76,9 @@ def _wrap_marked(loader: AttributedDataset, request: Request) -> RecordedDataset
         digester=None if request.level is Level.ORDER else request.digester,
     )
     writer = request.writer(**_both(declare(loader.pairs), attribution.declare()))
-    return RecordedDataset(loader.pairs, reader, Recorder(writer, reader.encode), attribution)
+    return RecordedDataset(
+        loader.pairs, reader, Recorder(writer, reader.encode, sees_steps=True), attribution
+    )
 
 
 def _both(graph: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:

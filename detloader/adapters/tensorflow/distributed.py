@@ -42,7 +42,7 @@ def wrap_distributed(loader: Any, request: Request) -> RecordedDistributed:
     writer = request.writer(
         **{"loader": "tf.distribute.DistributedDataset", **_declared(loader, replicas)}
     )
-    recorder = Recorder(writer, reader.encode)
+    recorder = Recorder(writer, reader.encode, sees_steps=True)
     return RecordedDistributed(loader, Listener(reader, recorder), recorder)
 
 

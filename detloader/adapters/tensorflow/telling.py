@@ -58,7 +58,6 @@ class Listener:
         self._recorder = recorder
         self._iterations = Iterations(reader.begin)
         self._breaks = recorder.breaks
-        self._breaks.asked = False
 
     def begin(self) -> int:
         """Return the token of an iteration."""

@@ -130,8 +130,7 @@ def _record(loader: DataLoader[Any], request: Request) -> RecordedLoader:
     writer = request.writer(**_declared(loader, request, generators, ids))
     if "seed" not in request.declared:
         rows.order_seeds = OrderSeeds(writer.redeclare)
-    recorder = Recorder(writer, rows.encode, seeds)
-    recorder.ready = count_ready
+    recorder = Recorder(writer, rows.encode, seeds, ready=count_ready, sees_steps=True)
     seed_of = functools.partial(seed_of_order, loader)
     return twin_of(loader, Recording(watch, seed_of, recorder, seeds))
 

@@ -52,7 +52,6 @@ class Recording:
         self.watch = watch
         self.seed_of_order = seed_of_order
         self.breaks = recorder.breaks
-        self.breaks.asked = False
         self.looks = True
         self._recorder = recorder
         self._seeds = seeds
