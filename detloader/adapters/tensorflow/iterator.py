@@ -16,7 +16,6 @@ from tensorflow.python.autograph.impl.api import autograph_artifact
 from tensorflow.python.data.ops.iterator_ops import IteratorSpec, OwnedIterator
 
 from detloader.adapters.tensorflow.telling import Form, Listener, tell
-from detloader.breaking import Breaks
 from detloader.errors import UsageError
 
 __all__ = ["RecordedIterator"]
@@ -60,21 +59,17 @@ class _TellingIterator(OwnedIterator):
 class RecordedIterator(_TellingIterator):
     """The iterator of a recorded dataset, for eager loops and as an argument of functions."""
 
-    def __init__(
-        self, given: OwnedIterator, twin: object, listener: Listener, breaks: Breaks
-    ) -> None:
+    def __init__(self, given: OwnedIterator, twin: object, listener: Listener) -> None:
         """Begin an iteration.
 
         Args:
             given: an iterator over the dataset as it is without recording.
             twin: the recorded dataset, whose run may end with it.
             listener: hears of each element.
-            breaks: notes that the dataset broke off.
         """
         super().__init__(given, listener.begin(), listener.form)
         self._twin = twin
         self._listener = listener
-        self._breaks = breaks
 
     @property
     def _iterator_resource(self) -> Any:
@@ -84,7 +79,7 @@ class RecordedIterator(_TellingIterator):
 
     def _next_internal(self) -> Any:
         self._listener.expect(self._token)
-        with self._breaks.noting(tf.errors.OutOfRangeError):
+        with self._listener.breaks.noting(tf.errors.OutOfRangeError):
             return super()._next_internal()
 
     def _serialize_to_tensors(self) -> Any:

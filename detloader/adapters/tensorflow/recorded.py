@@ -58,7 +58,7 @@ class RecordedDataset(Sealing, tf.data.Dataset):
         if not tf.executing_eagerly():
             return super().__iter__()
         given = NamingIterator(self._given, self._attribution)
-        return RecordedIterator(given, self, self._listener, self._recorder.breaks)
+        return RecordedIterator(given, self, self._listener)
 
     @autograph_artifact  # type: ignore[untyped-decorator]  # TensorFlow has no types
     def reduce(self, *arguments: Any, **options: Any) -> Any:

@@ -48,6 +48,7 @@ class Listener:
     Attributes:
         form: what is to be told.
         key: by which graphs know it; no other one in this process has it.
+        breaks: notes that the dataset broke off.
     """
 
     def __init__(self, reader: Reader, recorder: Recorder[Any]) -> None:
@@ -57,11 +58,11 @@ class Listener:
         self._reader = reader
         self._recorder = recorder
         self._iterations = Iterations(reader.begin)
-        self._breaks = recorder.breaks
+        self.breaks = recorder.breaks
 
     def begin(self) -> int:
         """Return the token of an iteration."""
-        note_beginning(self._breaks)
+        note_beginning(self.breaks)
         token = self._iterations.begin()
         _listeners[token] = self
         return token
@@ -72,7 +73,7 @@ class Listener:
 
     def expect(self, token: int) -> None:
         """Hear that an element is asked for: with the first one, an iteration begins."""
-        self._breaks.asked = True
+        self.breaks.asked = True
         if not self.has_heard(token):
             self._iterations.begin_again(token)
 
@@ -82,7 +83,7 @@ class Listener:
 
     def hear(self, token: int, arrays: tuple[Any, ...]) -> None:
         """Record an element; raises nothing of its own, for the training goes on."""
-        self._breaks.asked = True
+        self.breaks.asked = True
         try:
             iteration = self._iterations.step(token)
             chunk, last_epoch = self._reader.read(arrays, iteration)
