@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary, finalize, ref
+from weakref import WeakKeyDictionary, finalize
 
 from detloader.interception import hooks
 from detloader.interception.aside import is_aside, without_recording
@@ -207,34 +207,16 @@ def is_recorded(loader: object) -> bool:
 
 
 def adopt(loader: Any) -> None:
-    """Make a loader its own twin, until the session ends.
+    """Make a loader its own twin, until the session ends."""
+    from detloader.adapters.adopted import Adopted
 
-    What a trainer keeps of the loader, such as its state, then stays true.
-    """
     with beginning():
         session = current_session()
         # Which it is already where another thread was first.
         twin = None if session is None else session.record(loader, owner=loader)
         if session is None or twin is None:
             return
-        before = type(loader)
-        vars(loader).update(vars(twin))
-        loader.__class__ = type(twin)
-        session.at_end(_Abandon(loader, before))
-
-
-class _Abandon:
-    """Gives a loader its own class back, if it is still there."""
-
-    def __init__(self, loader: Any, kind: type) -> None:
-        self._loader = ref(loader)
-        self._kind = kind
-
-    def __call__(self) -> None:
-        loader: Any = self._loader()
-        if loader is not None:
-            loader.__class__ = self._kind
-            vars(loader).pop("_recording", None)
+        session.at_end(Adopted(loader, twin))
 
 
 def current_session() -> Session | None:

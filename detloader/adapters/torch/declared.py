@@ -16,6 +16,7 @@ from detloader.adapters.torch.samplers import (
     is_choosing,
     orderer_of,
     outer_sampler,
+    ranks_of,
     shuffles,
 )
 
@@ -53,8 +54,8 @@ def declared_of(loader: DataLoader[Any]) -> dict[str, Any]:
 
 def epoch_holder(loader: DataLoader[Any]) -> Any | None:
     """Return what is told the epoch: a sampler, the outermost first, or the data set; or None."""
-    inner = getattr(loader.batch_sampler, "sampler", None)
-    for holder in (loader.batch_sampler, inner, loader.sampler, loader.dataset):
+    inner = getattr(loader.batch_sampler, "sampler", None), deciding_sampler(loader)
+    for holder in (loader.batch_sampler, *inner, loader.sampler, loader.dataset):
         if hasattr(holder, "set_epoch") and isinstance(getattr(holder, "epoch", None), int):
             return holder
     return None
@@ -100,8 +101,16 @@ def _start_method(loader: DataLoader[Any]) -> str:
 def _batches_of(loader: DataLoader[Any]) -> dict[str, Any]:
     outer = outer_sampler(loader)
     if isinstance(outer, BatchSampler):
-        return {"batch_size": outer.batch_size, "drop_remainder": outer.drop_last}
+        told = {"batch_size": _size_of(outer), "drop_remainder": getattr(outer, "drop_last", None)}
+        return {name: value for name, value in told.items() if isinstance(value, int)}
     return {"batch_size": None} if loader.batch_sampler is None else {}
+
+
+def _size_of(batches: Any) -> Any:
+    size = getattr(batches, "batch_size", None)
+    if getattr(batches, "split_batches", False) is True:
+        return size // batches.num_processes  # accelerate deals a part of each batch
+    return size
 
 
 def _order_of(loader: DataLoader[Any]) -> dict[str, Any]:
@@ -118,11 +127,11 @@ def _order_of(loader: DataLoader[Any]) -> dict[str, Any]:
 
 
 def _amounts_of(loader: DataLoader[Any], sampler: Any, source_size: int | None) -> dict[str, Any]:
-    if isinstance(ranks := getattr(sampler, "num_replicas", None), int):
-        return {"world_size": ranks}
     amounts: dict[str, Any] = {}
-    count = count_of(loader, sampler)
-    if count is not None and count != source_size:
+    ranks = ranks_of(loader)
+    if ranks is not None:
+        amounts["world_size"] = ranks
+    elif (count := count_of(loader, sampler)) is not None and count != source_size:
         amounts["num_samples"] = count
     weights = getattr(sampler, "weights", None)
     if weights is not None:

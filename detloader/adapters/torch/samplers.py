@@ -21,6 +21,7 @@ __all__ = [
     "is_list",
     "orderer_of",
     "outer_sampler",
+    "ranks_of",
     "shuffles",
 ]
 
@@ -41,8 +42,21 @@ def outer_sampler(loader: DataLoader[Any]) -> Any:
 
 def deciding_sampler(loader: DataLoader[Any]) -> Any:
     """Return the sampler that decides on the order of records."""
-    outer = outer_sampler(loader)
-    return outer.sampler if isinstance(outer, BatchSampler) else outer
+    sampler = outer_sampler(loader)
+    while isinstance(sampler, BatchSampler):
+        # Those that deal the batches of another one, as accelerate's do, have no `sampler`.
+        inner = getattr(sampler, "sampler", getattr(sampler, "batch_sampler", None))
+        if inner is None:
+            return sampler
+        sampler = inner
+    return sampler
+
+
+def ranks_of(loader: DataLoader[Any]) -> int | None:
+    """Return how many ranks the samplers deal to; None where they deal to none."""
+    dealers = (deciding_sampler(loader), "num_replicas"), (outer_sampler(loader), "num_processes")
+    told = (getattr(sampler, name, None) for sampler, name in dealers)
+    return next((ranks for ranks in told if isinstance(ranks, int)), None)
 
 
 def orderer_of(sampler: Any) -> str:
@@ -91,8 +105,10 @@ def count_of(loader: DataLoader[Any], sampler: Any) -> int | None:
         return count
     if (chosen := _chosen(loader, sampler)) is not None:
         return len(chosen)
+    if isinstance(sampler, BatchSampler):
+        return None  # its length is that of batches
     if _may_give_batches(loader) and not _SHUFFLES.keys() & set(_names(sampler)):
-        return None  # its length may be that of batches
+        return None  # as it may be here
     try:
         return len(sampler)
     except (TypeError, NotImplementedError):
