@@ -32,6 +32,7 @@ __all__ = [
     "sample_digest",
     "sample_parts",
     "schema_seed",
+    "shows_rows",
 ]
 
 Value: TypeAlias = NDArray[Any] | str | bytes
@@ -102,6 +103,15 @@ def batch_parts(batch: object) -> Iterator[tuple[Schema, list[Any]]]:
     """
     columns = _columns(batch)
     yield from _each(columns, _row_count(columns))
+
+
+def shows_rows(element: object) -> bool:
+    """Tell whether an element can be a batch: all its leaves begin with as many rows."""
+    try:
+        _row_count(_columns(element))
+    except UndigestibleError:
+        return False
+    return True
 
 
 def _columns(batch: object) -> list[tuple[Path, Column]]:
