@@ -8,6 +8,8 @@ worker's batches are exact, and workers take turns, as those of a Torch loader d
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,7 @@ __all__ = ["FORMAT"]
 _LOADERS = ("SavableDataLoader.yield", "BasicDataLoader.yield")
 _WORKERS = ("yield_batch",)
 _ENDINGS = (".jsonl", ".json", ".log")
+_NUMBER = re.compile(r"\d+")
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -33,13 +36,27 @@ _LONGEST_FIRST_LINE = 1 << 24
 
 
 def _recognises(log: Path) -> bool:
-    return any(_is_of_energon(file) for file in _files(log))
+    return any(_is_of_energon(file) for file in _candidates(log))
 
 
-def _files(log: Path) -> list[Path]:
+def _candidates(log: Path) -> list[Path]:
     if log.is_file():
         return [log] if log.suffix in _ENDINGS else []
     return sorted(file for file in log.iterdir() if file.is_file() and file.suffix in _ENDINGS)
+
+
+def _files(log: Path) -> list[Path]:
+    """Return the files whose names are Energon's, also those that were cut off at once.
+
+    The user gives one name for all, and worker and process are numbers in it.
+    """
+    found = _candidates(log)
+    names = {_without_numbers(file) for file in found if _is_of_energon(file)}
+    return [file for file in found if _without_numbers(file) in names]
+
+
+def _without_numbers(file: Path) -> str:
+    return _NUMBER.sub("0", file.name)
 
 
 def _is_of_energon(file: Path) -> bool:
@@ -98,7 +115,7 @@ def _has_keys(line: dict[str, Any]) -> bool:
     if line["t"] not in (*_LOADERS, *_WORKERS) or "keys" not in line:
         return False
     numbers = ("r", "iter_idx") if line["t"] in _LOADERS else ("r", "w", "idx")
-    optional = ("worker_id", "id")
+    optional = ("worker_id", "id", "iter_id")
     values = [line[name] for name in numbers]
     values += [line[name] for name in optional if line.get(name) is not None]
     if not all(type(value) is int and value in _INT64 for value in values):
@@ -119,24 +136,30 @@ class _Batch:
 
 
 def _from_loaders(lines: Iterable[Mapping[str, Any]]) -> list[_Batch]:
-    """Order the batches by loader; a pass of one begins where its count does again."""
+    """Order the batches by loader; each of its iterators is an epoch.
+
+    So is one whose count begins again, as in another process's file.
+    """
     loaders: dict[int, list[int]] = {}
-    epochs: dict[tuple[int, int], int] = {}
+    passes: Counter[tuple[int, int]] = Counter()
+    epochs: dict[tuple[int, int, int | None], int] = {}
     batches = []
     for line in lines:
         rank, loader = line["r"], line.get("id", 0)
         known = loaders.setdefault(rank, [])
         if loader not in known:
             known.append(loader)
-        if line["iter_idx"] == 0 or (rank, loader) not in epochs:
-            epochs[rank, loader] = epochs.get((rank, loader), -1) + 1
+        iterator = rank, loader, line.get("iter_id")
+        if line["iter_idx"] == 0 or iterator not in epochs:
+            epochs[iterator] = passes[rank, loader]
+            passes[rank, loader] += 1
         number = known.index(loader)
         batches.append(
             _Batch(
                 stream="main" if number == 0 else f"loader-{number}",
                 rank=rank,
                 worker=line.get("worker_id"),
-                epoch=epochs[rank, loader],
+                epoch=epochs[iterator],
                 batch=line["iter_idx"],
                 keys=list(map(str, line["keys"])),
             )

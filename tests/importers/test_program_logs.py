@@ -69,6 +69,49 @@ def test_what_the_loaders_of_energon_yielded_is_the_order(tmp_path: Path) -> Non
     ]  # fmt: skip
 
 
+def test_iterators_of_one_loader_that_overlap_are_an_epoch_each(tmp_path: Path) -> None:
+    lines = [
+        yielded(0, 0, number, [f"{iterator}-{number}"]) | {"iter_id": iterator}
+        for number in range(3)
+        for iterator in (4, 9)
+    ]
+    import_log(write_energon(tmp_path / "debug.jsonl", lines), tmp_path / "run")
+
+    assert rows(tmp_path / "run", "epoch", "batch", "record") == [
+        (0, 0, "4-0"), (1, 0, "9-0"), (0, 1, "4-1"), (1, 1, "9-1"), (0, 2, "4-2"), (1, 2, "9-2"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ['{"hello": 1}', '{"hello": 1}\n', "hello\n", ""])
+@pytest.mark.parametrize("template", ["{}.json", "debug_{}_pid412.jsonl", "w{}.log"])
+def test_files_of_other_names_are_none_of_energon(template: str, text: str, tmp_path: Path) -> None:
+    folder = tmp_path / "debug"
+    for worker in range(2):
+        write_energon(folder / template.format(worker), [yielded(worker, 0, 0, ["a"])])
+    (folder / "notes.json").write_text(text)
+    (folder / "train.log").write_text(text)
+    told = import_log(folder, tmp_path / "run")
+
+    assert told == []
+    assert open_run(tmp_path / "run").complete
+
+
+def test_a_file_of_energon_is_known_by_its_name_though_it_was_cut_off_at_once(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "debug"
+    write_energon(folder / "w0-pid311.jsonl", [yielded(0, 0, 0, ["a"])])
+    for worker, text in ((1, ""), (12, '{"t": "Savable')):
+        (folder / f"w{worker}-pid42.jsonl").write_text(text)
+    told = import_log(folder, tmp_path / "run")
+
+    assert told == [f"{folder}/w{n}-pid42.jsonl is cut off after line 0" for n in (1, 12)]
+
+    (folder / "w2-pid43.jsonl").write_text("no line\n")
+    with pytest.raises(LogError, match=r"w2-pid43\.jsonl: line 1 is no line of Energon"):
+        import_log(folder, tmp_path / "again")
+
+
 def test_a_line_of_energon_that_was_cut_off_is_told(tmp_path: Path) -> None:
     lines = [yielded(0, 0, number, [f"ä{number}"]) for number in range(3)]
     log = write_energon(tmp_path / "debug.jsonl", lines)
@@ -88,6 +131,7 @@ def test_a_line_of_energon_that_was_cut_off_is_told(tmp_path: Path) -> None:
         {"iter_idx": None},
         {"worker_id": 2**70},
         {"id": [1]},
+        {"iter_id": "a"},
         {"keys": "ab"},
         {"keys": ["\ud800"]},
     ],
