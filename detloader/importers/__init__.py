@@ -115,7 +115,9 @@ def _find_format(log: Path) -> LogFormat:
         elif log_format.recognises(log):
             return log_format
     if log.is_dir():
-        raise LogError(f"{log} is a folder of no known logs: name the file to import")
+        inner = [log / known.folder for known in formats() if known.folder is not None]
+        what = next((str(folder) for folder in inner if folder.is_dir()), "the file to import")
+        raise LogError(f"{log} is a folder of no known logs: name {what}")
     endings = ", ".join(sorted({end for known in formats() for end in known.suffixes}))
     raise LogError(f"{log} is of no known format: the endings are {endings}")
 

@@ -121,4 +121,5 @@ FORMAT = LogFormat(
     row_name="row",
     first_row=1,
     recognises=_recognises,
+    folder="data-indices",
 )

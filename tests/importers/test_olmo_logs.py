@@ -153,6 +153,12 @@ def test_two_files_of_one_rank_are_refused_by_name(tmp_path: Path, other: str) -
     assert other in str(told.value)
 
 
+def test_of_the_folder_around_them_the_message_names_where_the_indices_lie(tmp_path: Path) -> None:
+    log = write_olmo(tmp_path / "data-indices", {0: [[7]]})
+    with pytest.raises(LogError, match=f"a folder of no known logs: name {log}$"):
+        import_log(log.parent, tmp_path / "run")
+
+
 def test_compressed_bytes_of_olmo_are_read_whatever_the_file_is_called(tmp_path: Path) -> None:
     log = write_olmo(tmp_path / "data-indices", {0: [[7]], 1: [[3, 4]]})
     (log / "rank1.tsv.gz").rename(log / "rank1.tsv")
