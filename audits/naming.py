@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,8 +22,6 @@ from detloader.manifest.schema import Level
 from detloader.manifest.tables import read_column
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from detloader.findings import RecordId, StreamResult
     from detloader.manifest.schema import ColumnType
 
@@ -178,7 +177,7 @@ def load_id_map(source: Names) -> IdMap:
 
     Raises:
         LogError: the file cannot be read, or is empty.
-        UsageError: it has no two columns, a name is empty, or stands for two.
+        UsageError: it is neither, has no two columns, or a name is empty, or stands for two.
     """
     if isinstance(source, str | os.PathLike):
         from detloader.importers import read_log
@@ -186,6 +185,11 @@ def load_id_map(source: Names) -> IdMap:
         _require_some(Path(source))
         table, _ = read_log(Path(source))
         return IdMap(_two_columns(table, source), str(source))
+    if not isinstance(source, Mapping):
+        raise UsageError(
+            "id_map is a file or a mapping of names, such as {'cat/1.png': 17}, "
+            f"not a {type(source).__name__}"
+        )
     try:
         names = {"a": _as_names(source.keys()), "b": _as_names(source.values())}
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:

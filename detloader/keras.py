@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from detloader.adapters.declaring import checked_fields
 from detloader.adapters.fit import FitWatch
 from detloader.adapters.request import IdSource
+from detloader.manifest.layout import check_address, check_stream
 from detloader.recording import checked, record
 
 __all__ = ["RecordFit"]
@@ -61,6 +63,8 @@ class RecordFit(FitWatch):
             UsageError: Keras is too old, or an argument makes no sense.
         """
         super().__init__()
+        check_address(run)
+        check_stream(stream)
         self._options = {"stream": stream, "ids": ids, "batched": True} | checked(
             level=level,
             id_root=id_root,
@@ -73,8 +77,8 @@ class RecordFit(FitWatch):
             then=then,
         )
         self._run = run
-        self._declared = dict(declared or {})
+        self._declared = checked_fields(declared)
 
     def begin(self, loader: Any, adapter: Any, declared: dict[str, object]) -> Any:  # noqa: ARG002 - the watch's
         """Return the twin of what `fit` iterates."""
-        return record(loader, self._run, declared=declared | self._declared, **self._options)
+        return record(loader, self._run, declared={**declared, **self._declared}, **self._options)

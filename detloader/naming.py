@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import TypeVar
 from weakref import WeakKeyDictionary
@@ -13,6 +14,9 @@ __all__ = ["declared_with_name", "name", "name_of"]
 
 Loader = TypeVar("Loader")
 
+_PYTHONS = frozenset({"builtins", "collections", "itertools"})
+"""Modules whose iterables no framework calls a loader."""
+
 _names: WeakKeyDictionary[object, str] = WeakKeyDictionary()
 _declared: WeakKeyDictionary[object, Mapping[str, object]] = WeakKeyDictionary()
 
@@ -23,9 +27,8 @@ def name(loader: Loader, stream: str, *, declared: Mapping[str, object] | None =
     Without a name it is that of the line that made the loader, such as `train.py:41`, which
     moves when the program is edited. A program that is not recorded is not changed by it.
 
-    >>> class Loader(list):
-    ...     __hash__ = object.__hash__
-    >>> train = name(Loader([1, 2]), "train")
+    >>> import grain
+    >>> train = name(grain.MapDataset.range(3), "train")
     >>> name_of(train)
     'train'
 
@@ -41,25 +44,28 @@ def name(loader: Loader, stream: str, *, declared: Mapping[str, object] | None =
     Raises:
         UsageError: no stream can have that name, `declared` is no mapping, has a field that is
             unknown or of the wrong type, or cannot be written as JSON, or the loader is of a kind
-            that has no place for a name, such as a list.
+            that is never recorded by itself, such as a list, a generator, or what cannot be
+            iterated.
     """
     check_stream(stream, MOST_OF_NAME)
-    if not isinstance(declared, Mapping | None):
-        raise UsageError(f"declared is a mapping of fields, not {declared!r}")
-    if declared:
-        from detloader.adapters.declaring import settled
-        from detloader.manifest.canonical import check_json
+    _require_loader(loader)
+    if declared is not None:
+        from detloader.adapters.declaring import checked_fields
 
         # Or it would be found when the loader is iterated, far from here.
-        check_json(settled({}, declared))
-    try:
-        _names[loader] = stream
-        _declared[loader] = declared or {}
-    except TypeError as error:
-        raise UsageError(
-            f"a {type(loader).__name__} cannot be named; name a loader that is recorded by itself"
-        ) from error
+        declared = checked_fields(declared)
+    _names[loader] = stream
+    _declared[loader] = declared or {}
     return loader
+
+
+def _require_loader(loader: object) -> None:
+    kind = type(loader)
+    if kind.__module__ not in _PYTHONS and hasattr(kind, "__iter__"):
+        with contextlib.suppress(TypeError):  # of a kind that has no hash, or no place for a name
+            _names.get(loader)
+            return
+    raise UsageError(f"a {kind.__name__} cannot be named; name a loader that is recorded by itself")
 
 
 def name_of(loader: object) -> str | None:

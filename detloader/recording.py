@@ -20,6 +20,7 @@ from typing import Any, Literal
 import msgspec
 
 from detloader.adapters import find_adapter, told_rank
+from detloader.adapters.declaring import as_fields
 from detloader.adapters.request import IdSource, Request
 from detloader.errors import UsageError
 from detloader.manifest.folders import folder_of
@@ -142,7 +143,7 @@ def record(
         ids=ids,
         batched=batched,
         draws=draws,
-        declared={**continuation(parent), **_fields(declared)},
+        declared={**continuation(parent), **as_fields(declared)},
         recipe=recipe and _as_recorded(recipe, ids, id_root, batched=batched),
         **kept,
     )
@@ -194,15 +195,6 @@ def _settled(
         "strong": is_strong(digest),
         "sampling": sampling_of(epochs, every, then, level),
     }
-
-
-def _fields(declared: object) -> Mapping[str, object]:
-    if declared is None:
-        return {}
-    if not isinstance(declared, Mapping):
-        message = f'declared is a mapping of fields, such as {{"shuffle": True}}, not {declared!r}'
-        raise UsageError(message)
-    return declared
 
 
 def _as_recorded(

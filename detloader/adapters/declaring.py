@@ -9,9 +9,36 @@ import msgspec
 
 from detloader.adapters.weights import with_weights
 from detloader.errors import UsageError
+from detloader.manifest.canonical import check_json
 from detloader.manifest.schema import Declared
 
-__all__ = ["overlaid", "settled"]
+__all__ = ["as_fields", "checked_fields", "overlaid", "settled"]
+
+
+def as_fields(declared: object) -> Mapping[str, Any]:
+    """Return what the user declared, which may be nothing.
+
+    Raises:
+        UsageError: it is no mapping.
+    """
+    if declared is None:
+        return {}
+    if not isinstance(declared, Mapping):
+        message = f'declared is a mapping of fields, such as {{"shuffle": True}}, not {declared!r}'
+        raise UsageError(message)
+    return declared
+
+
+def checked_fields(declared: object) -> Mapping[str, Any]:
+    """Return what the user declared, where it is told long before a run begins.
+
+    Raises:
+        UsageError: it is no mapping, a field is unknown or of the wrong type, or cannot be written
+            as JSON.
+    """
+    fields = as_fields(declared)
+    check_json(settled({}, fields))
+    return fields
 
 
 def settled(observed: Mapping[str, Any], said: Mapping[str, Any]) -> Declared:

@@ -26,7 +26,7 @@ from detloader.importers.format import CUT, RANKS, LogFormat
 from detloader.importers.meta import read_meta
 from detloader.importers.names import rename_columns
 from detloader.manifest.keyed import IdHash
-from detloader.manifest.layout import is_remote
+from detloader.manifest.layout import check_address, is_remote
 from detloader.manifest.relative import IdRoot
 from detloader.manifest.schema import Declared, Environment
 from detloader.manifest.writer import RankWriter
@@ -69,10 +69,11 @@ def import_log(
 
     Raises:
         LogError: if the log or what it declares cannot be used, or no ID lies below the root.
-        UsageError: if `id_root` is no folder's name, or `id_hash` no file with a key.
+        UsageError: if `run` or `id_root` is no folder's name, or `id_hash` no file with a key.
         RunExistsError: if there is something in the way.
         RunError: if the run cannot be written.
     """
+    check_address(run)
     if is_remote(log):
         raise LogError(f"{os.fspath(log)} is in a remote store: copy the log here first")
     target = Path(run)

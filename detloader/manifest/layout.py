@@ -62,9 +62,10 @@ def check_address(run: object) -> None:
     """Refuse what names no folder.
 
     Raises:
-        UsageError: it is empty, or no name at all.
+        UsageError: it is empty, no text, or has a null character, as no name does.
     """
-    if not isinstance(run, str | os.PathLike) or not os.fspath(run):
+    address = os.fspath(run) if isinstance(run, os.PathLike) else run
+    if not isinstance(address, str) or not address or "\0" in address:
         raise UsageError(f"a run is the name of a folder, not {run!r}")
 
 

@@ -25,6 +25,13 @@ class Split(enum.IntEnum):
     TRAIN = 1
 
 
+class BytesPath:
+    """A path that is no text."""
+
+    def __fspath__(self) -> bytes:
+        return b"run"
+
+
 class Given(IterableDataset[Any]):
     def __init__(self, elements: list[Any]) -> None:
         self.elements = elements
@@ -44,6 +51,9 @@ class Given(IterableDataset[Any]):
         ({"rank": True}, "rank is a whole number or left out, not True"),
         ({"rank": -1}, "rank -1 is negative"),
         ({"run": None}, "a run is the name of a folder, not None"),
+        ({"run": "a\0b"}, r"a run is the name of a folder, not 'a\\x00b'"),
+        ({"run": "memory://a\0b"}, "a run is the name of a folder"),
+        ({"run": BytesPath()}, "a run is the name of a folder"),
     ],
 )
 def test_arguments_of_another_kind_are_refused(

@@ -48,6 +48,14 @@ def test_names_and_numbers_of_the_same_records_are_identical(tmp_path: Path, tur
     assert not result.verified
 
 
+@pytest.mark.parametrize("names", [[1, 2], 3, {1, 2}, [("a", "b")], b"ids.csv"])
+def test_names_that_are_neither_a_file_nor_a_mapping_are_refused(
+    tmp_path: Path, names: Any
+) -> None:
+    with pytest.raises(UsageError, match="id_map is a file or a mapping of names"):
+        compare(tmp_path, ["1.png"], [1], names)
+
+
 @given(order=st.permutations(range(8)))
 def test_a_difference_is_what_it_is_under_one_naming(
     order: list[int], tmp_path_factory: pytest.TempPathFactory

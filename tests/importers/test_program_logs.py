@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from detloader.errors import LogError
+from detloader.errors import LogError, UsageError
 from detloader.importers import import_log
 from detloader.manifest.reader import open_run
 
@@ -239,6 +239,13 @@ def test_a_column_of_streams_makes_streams(tmp_path: Path) -> None:
 
     assert rows(tmp_path / "run", "record", stream="train") == [(1,), (2,)]
     assert rows(tmp_path / "run", "record", stream="val") == [(7,)]
+
+
+@pytest.mark.parametrize("run", ["", "a\0b"])
+def test_a_run_that_no_folder_can_be_is_refused(tmp_path: Path, run: str) -> None:
+    log = write_energon(tmp_path / "debug.jsonl", [yielded(0, 0, 0, ["a"])])
+    with pytest.raises(UsageError, match="a run is the name of a folder"):
+        import_log(log, run)
 
 
 def test_a_folder_of_nothing_known_is_refused(tmp_path: Path) -> None:

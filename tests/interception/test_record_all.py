@@ -103,6 +103,12 @@ def test_what_a_loader_is_meant_to_be_is_a_mapping() -> None:
         name(loader(), "validation", declared=wrong)
 
 
+@pytest.mark.parametrize("run", ["", "a\0b", b"ab", 3, None])
+def test_a_run_that_no_folder_can_be_is_refused_at_once(run: Any) -> None:
+    with pytest.raises(UsageError, match="a run is the name of a folder"):
+        record_all(run)
+
+
 def test_loaders_are_afterwards_what_they_were(tmp_path: Path) -> None:
     batches = loader(batch_size=3)
     before = dict(vars(batches))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -113,6 +115,24 @@ def test_a_name_is_text_and_a_list_has_no_place_for_one() -> None:
 
     assert "names no stream" in refused(lambda: name(to_grain([1]), stream))
     assert "a list cannot be named" in refused(lambda: name([1], "train"))
+
+
+class Rows:
+    """Read by index alone, as a map-style data set of Torch's is."""
+
+    def __getitem__(self, index: int) -> int:
+        return index
+
+
+@pytest.mark.parametrize(
+    "loader",
+    [(i for i in "ab"), map(str, "ab"), frozenset("ab"), deque("ab"), chain("ab"), Rows(), Rows],
+    ids=lambda loader: type(loader).__name__,
+)
+def test_what_is_never_recorded_by_itself_cannot_be_named(loader: Any) -> None:
+    said = refused(lambda: name(loader, "train"))
+
+    assert said.endswith(" cannot be named; name a loader that is recorded by itself")
 
 
 @pytest.mark.parametrize("stream", ["train loader", "../x", "a/b", "", "x" * 101, "é", ".", "CON"])

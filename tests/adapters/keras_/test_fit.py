@@ -220,6 +220,22 @@ def test_the_twin_of_a_py_dataset_is_for_a_loop_and_fit_names_the_callback(
     assert open_run(tmp_path / "run").complete
 
 
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"run": 3}, "a run is the name of a folder, not 3"),
+        ({"run": "a\0b"}, "a run is the name of a folder"),
+        ({"stream": "a/b"}, "cannot name a folder"),
+        ({"declared": 3}, "declared is a mapping of fields, such as .*, not 3"),
+        ({"declared": 0}, "declared is a mapping of fields, such as .*, not 0"),
+        ({"declared": {"bogus": 1}}, "unknown field `bogus`"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_fit(options: dict[str, Any], why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        RecordFit(**{"run": "run"} | options)
+
+
 def test_fit_is_recorded_again_by_another_callback(tmp_path: Path) -> None:
     fitted = model()
     for run in ("a", "b"):
