@@ -12,7 +12,7 @@ from detloader.audits.arguments import with_arguments
 from detloader.audits.decisions import repeat_on_top
 from detloader.audits.equivalence import Equivalence, as_equivalence, judge, same_ranks
 from detloader.audits.headers import compared_columns, is_open, tell_no_rows
-from detloader.audits.pairing import moved_files, name_of_pair, paired, tell_doubtful, tell_moved
+from detloader.audits.pairing import doubts_of, name_of_pair, paired, tell_doubt, tell_doubtful
 from detloader.audits.rule import page_of, rule_names
 from detloader.audits.sampled import joined, with_thinned
 from detloader.audits.stand_ins import without_unlike
@@ -178,15 +178,15 @@ def _audit_pair(a: Run, b: Run, selection: Selection, *, verified: bool) -> Resu
         return _put_together("audit", [a, b], [], reason=reason, verified=verified)
     names = dict.fromkeys([*a.streams, *b.streams])
     streams = [_audit_stream(name, a, b, selection) for name in names]
-    moved = moved_files(a, b)
-    streams = [_with_moved(stream, moved) for stream in streams]
+    doubts = doubts_of(a, b)
+    streams = [_with_doubt(stream, doubts) for stream in streams]
     return _put_together("audit", [a, b], streams, verified=verified)
 
 
-def _with_moved(result: StreamResult, moved: dict[str, str]) -> StreamResult:
+def _with_doubt(result: StreamResult, doubts: dict[str, str]) -> StreamResult:
     if result.verdict is Verdict.IDENTICAL:
         return result
-    doubt = tell_moved(result.name, moved)
+    doubt = tell_doubt(result.name, doubts)
     if result.verdict is Verdict.CHANGED:
         doubt = doubt or tell_doubtful(result.name)
     reason = joined(result.reason, doubt)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from detloader.manifest.reader import Run, Stream
@@ -16,10 +17,13 @@ from detloader.manifest.reader import Run, Stream
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["moved_files", "name_of_pair", "paired", "tell_doubtful", "tell_moved"]
+__all__ = ["doubts_of", "name_of_pair", "paired", "tell_doubt", "tell_doubtful"]
 
 _PLACE = re.compile(r"(.+):(\d+)((?:@[\w.=]+)?(?:-\d+)?(?:\+restart\d+)?)")
 """File and line of a loader, then which child of the program, loader of that line, and restart."""
+
+_NUMBER = re.compile(r"-\d+(?=$|\+restart)")
+"""Which loader of its line it is."""
 
 
 def paired(a: Run, b: Run) -> Run:
@@ -54,8 +58,17 @@ def name_of_pair(a: Stream, b: Stream) -> str:
     return a.name if a.name == b.name else f"{a.name} and {b.name}"
 
 
-def moved_files(a: Run, b: Run) -> dict[str, str]:
-    """Say of each file whose lines could not be paired why, b being paired with a."""
+def doubts_of(a: Run, b: Run) -> dict[str, str]:
+    """Say of each file, and each line, whose loaders may be paired wrongly why.
+
+    Args:
+        a: the baseline.
+        b: the other run, paired with it.
+    """
+    return _moved_files(a, b) | _renumbered_lines(a, b)
+
+
+def _moved_files(a: Run, b: Run) -> dict[str, str]:
     lines_a, lines_b = _lines(a.streams), _lines(b.streams)
     return {
         file: (
@@ -65,6 +78,18 @@ def moved_files(a: Run, b: Run) -> dict[str, str]:
         )
         for file in lines_a.keys() & lines_b.keys()
         if lines_a[file] != lines_b[file]
+    }
+
+
+def _renumbered_lines(a: Run, b: Run) -> dict[str, str]:
+    counts_a, counts_b = _counts(a.streams), _counts(b.streams)
+    return {
+        line: (
+            f"the loaders that {line} made are {counts_b[line]} in place of {counts_a[line]}, "
+            "numbered as they came: name each by detloader.name, and it is paired with its own"
+        )
+        for line in counts_a.keys() & counts_b.keys()
+        if counts_a[line] != counts_b[line]
     }
 
 
@@ -79,10 +104,13 @@ def tell_doubtful(name: str) -> str | None:
     )
 
 
-def tell_moved(name: str, moved: dict[str, str]) -> str | None:
-    """Say why a stream of this name may be paired wrongly; None where it is not of such a file."""
-    place = _PLACE.fullmatch(name)
-    return None if place is None else moved.get(place[1])
+def tell_doubt(name: str, doubts: dict[str, str]) -> str | None:
+    """Say why a stream of this name may be paired wrongly; None where nothing speaks for that."""
+    name_in_a = name.partition(" and ")[0]
+    place = _PLACE.fullmatch(name_in_a)
+    if place is None:
+        return None
+    return doubts.get(place[1]) or doubts.get(_NUMBER.sub("", name_in_a))
 
 
 def _lines(names: Iterable[str]) -> dict[str, list[int]]:
@@ -91,3 +119,8 @@ def _lines(names: Iterable[str]) -> dict[str, list[int]]:
     for place in filter(None, map(_PLACE.fullmatch, names)):
         found.setdefault(place[1], set()).add(int(place[2]))
     return {file: sorted(lines) for file, lines in found.items()}
+
+
+def _counts(names: Iterable[str]) -> Counter[str]:
+    """Count the streams that have one name but for the number."""
+    return Counter(_NUMBER.sub("", name) for name in names if _PLACE.fullmatch(name))

@@ -105,6 +105,35 @@ def test_where_loaders_came_or_went_equal_lines_are_paired_and_the_mend_is_told(
     assert result.reason is not None
 
 
+@pytest.mark.parametrize("line", [3, 4])
+@pytest.mark.parametrize("form", ["", "@2", "+restart1"])
+def test_where_one_line_made_more_loaders_their_numbers_are_doubted(
+    tmp_path: Path, line: int, form: str
+) -> None:
+    child, restart = (form, "") if form == "@2" else ("", form)
+    numbered = [f"{child}{number}{restart}" for number in ("", "-2", "-3", "-4")]
+    records = (TRAIN, VALID, TRAIN, VALID)
+    a = {f"cv.py:3{which}": each for which, each in zip(numbered, records, strict=True)}
+    b = {f"cv.py:{line}{which}": TRAIN for which in numbered[:2]}
+    same = {"one.py:7": TRAIN, "one.py:7-2": VALID, "mine-2": TRAIN}
+    other = {"one.py:7": VALID, "one.py:7-2": TRAIN, "mine-2": VALID, "mine-3": TRAIN}
+    result = audit(write(tmp_path / "a", a | same), write(tmp_path / "b", b | other))
+    reasons = [stream.reason or "" for stream in result.streams if stream.name.startswith("cv")]
+    others = [stream.reason or "" for stream in result.streams if not stream.name.startswith("cv")]
+    doubt = f"the loaders that cv.py:3{form} made are 2 in place of 4, numbered as they came"
+
+    assert [doubt in reason for reason in reasons] == [False, True, True, True]
+    assert all("detloader.name" in reason for reason in reasons[1:])
+    assert not any("numbered" in reason for reason in others)
+
+
+def test_children_that_came_or_went_are_no_doubt_of_the_others(tmp_path: Path) -> None:
+    a = write(tmp_path / "a", {"a.py:3": TRAIN, "a.py:3@2": TRAIN})
+    b = write(tmp_path / "b", {"a.py:3": VALID})
+
+    assert not any("numbered" in (stream.reason or "") for stream in audit(a, b).streams)
+
+
 def test_a_change_between_unlike_lines_tells_that_the_pair_is_doubtful(tmp_path: Path) -> None:
     a = write(tmp_path / "a", {"data.py:10": TRAIN, "data.py:20": VALID})
     b = write(tmp_path / "b", {"data.py:20": VALID, "data.py:25": TRAIN})
