@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
-__all__ = ["Breaks", "breaking_off", "note_beginning"]
+__all__ = ["Breaks", "breaking_off", "breaks_off", "note_beginning"]
 
 
 class Breaks:
@@ -21,11 +21,13 @@ class Breaks:
 
     Attributes:
         noted: whether the loader broke off.
+        midway: whether the last step gave an element, and so was not the end.
         asked: whether it was asked for an element; None where nobody sees that.
     """
 
     def __init__(self, *, asked: bool | None = None) -> None:
         self.noted = False
+        self.midway = False
         self.asked = asked
 
     def __enter__(self) -> None:
@@ -34,6 +36,7 @@ class Breaks:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Note an error."""
+        self.midway = kind is None
         if kind is not None and not issubclass(kind, (StopIteration, GeneratorExit)):
             self.noted = True
 
@@ -47,10 +50,20 @@ class Breaks:
         try:
             yield
         except ends:
+            self.midway = False
             raise
         except BaseException:
             self.noted = True
             raise
+        self.midway = True
+
+
+def breaks_off(kind: type[BaseException] | None) -> bool:
+    """Tell whether what leaves a block breaks off what is recorded in it.
+
+    A generator that is closed, and a program that ends with a status, are no errors.
+    """
+    return kind is not None and not issubclass(kind, (GeneratorExit, SystemExit))
 
 
 _moments = itertools.count()

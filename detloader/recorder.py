@@ -1,38 +1,34 @@
 """Between a loader and a rank's folder: takes what was delivered, writes it from a thread.
 
-The loader's thread only appends to a list. Encoding, digesting and writing happen in a
-thread of the recorder's own, several times a second, so that a killed process loses less
+The loader's thread only appends to a list. Encoding, digesting and writing happen in another
+one, the same for all recorders, several times a second, so that a killed process loses less
 than a second even while its training loop stands still.
 """
 
 from __future__ import annotations
 
-import atexit
-import concurrent.futures.thread  # noqa: F401 - its own end is to come after ours
 import contextlib
 import copy
+import functools
 import logging
 import multiprocessing.process
-import multiprocessing.util
-import os
-import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 import pyarrow as pa
 
-from detloader.breaking import Breaks
+from detloader.at_work import begin_work, end_work, is_writing_thread, note_left
+from detloader.breaking import Breaks, breaks_off
 from detloader.errors import RunError
-from detloader.manifest.folders import Folder
-from detloader.manifest.layout import is_remote
 from detloader.manifest.sampling import Sampler
 from detloader.manifest.strong import with_strong_content
-from detloader.manifest.writer import RankWriter
 
-__all__ = ["Chunk", "Recorder", "Sealing", "find_recorder", "recorder_of"]
+if TYPE_CHECKING:
+    from detloader.manifest.folders import Folder
+    from detloader.manifest.writer import RankWriter
 
-_FLUSH_SECONDS = 0.25
+__all__ = ["Chunk", "Recorder", "Sealing"]
 
 _log = logging.getLogger("detloader")
 
@@ -91,7 +87,7 @@ class Recorder(Generic[ChunkT]):
         self._sampler = None if writer.sampling is None else Sampler(writer.sampling)
         self._chunks: list[ChunkT] = []
         # Of one thread, twice: a signal may close what is being written.
-        self._draining = threading.RLock()
+        self._writing = threading.RLock()
         # A daemon, such as a worker of a pool, is ended by a signal: nothing may wait there.
         self._waits = not multiprocessing.process.current_process().daemon
         self._lost = 0
@@ -100,20 +96,19 @@ class Recorder(Generic[ChunkT]):
         self._stopped = False
         self._broken = False
         self._error: Exception | None = None
+        self._closing = False
         self._closed = False
         self._left = False
-        self._stop = threading.Event()
+        self._asked: Callable[[], None] | None = None
         # At its first value Arrow looks for pandas, and at the end of the interpreter, where a
         # short program's rows are first written, that import fails.
         pa.scalar(0)
-        self._thread = threading.Thread(target=self._run, name="detloader-recorder", daemon=True)
-        self._thread.start()
-        _recorders[writer.folder] = self
+        begin_work(writer.folder, self)
 
     @property
-    def run(self) -> str:
-        """Where the run lies."""
-        return self._writer.folder.run
+    def folder(self) -> Folder:
+        """The rank's folder."""
+        return self._writer.folder
 
     def put(self, chunk: ChunkT) -> None:
         """Take what was delivered; costs the loop one append."""
@@ -124,7 +119,8 @@ class Recorder(Generic[ChunkT]):
         else:
             self._chunks.append(chunk)
             if not self._waits:
-                self._drain()
+                with self._writing:
+                    self._write_what_came()
 
     def lose(self, error: Exception) -> None:
         """Stop at an element that could not be read, for what follows would close up the gap."""
@@ -132,44 +128,75 @@ class Recorder(Generic[ChunkT]):
         self._lose(1)
         self._raise_if_asked()
 
-    def close(self, *, broken_off: bool = False) -> None:
+    def close(self, *, broken_off: bool = False, let_go: bool = False) -> None:
         """Write what is left and seal the run; again, or in a forked child, does nothing.
 
         What the loader delivers later is no part of the run.
 
+        Args:
+            broken_off: whether an error ended it.
+            let_go: whether nobody holds the loader any more; one that was left midway may have
+                been left by an error, as will be seen.
+
         Raises:
             RunError: rows were lost, or the run could not be sealed, and that is to be raised.
         """
-        if self._closed:
+        if is_writing_thread():
+            # Where the garbage collector found the loader, amid the writing of this, or of another.
+            self._asked = functools.partial(self._close, broken_off=broken_off, let_go=let_go)
             return
-        self._stop.set()
-        self._thread.join()
-        self._stopped = True
-        self._ready = len
-        self._drain()
-        self._warn_of_root()
+        with self._writing:
+            if self._closed or self._closing:  # the latter by this thread, amid its end
+                return
+            self._close(broken_off=broken_off, let_go=let_go)
+        if not broken_off:
+            self._raise_if_asked()
+
+    def flush(self) -> None:
+        """Write what came; the thread that writes for all calls it."""
+        if not self._writing.acquire(blocking=False):
+            return  # another thread ends it, and writes what came
         try:
-            if self.needed or self.breaks.asked is not False:
-                self._seal(broken_off=broken_off or self.breaks.noted)
-            else:
+            if self._closed:
+                return
+            self._write_what_came()
+            if self._lost and not self._noted:
+                self._note_loss()
+            if self._asked is not None:
+                self._asked()
+        finally:
+            self._writing.release()
+
+    def _close(self, *, broken_off: bool, let_go: bool) -> None:
+        self._stopped = True
+        self._closing = True
+        self._ready = len
+        try:
+            self._write_what_came()
+            self._warn_of_root()
+            self._seal_or_discard(broken_off=broken_off or self.breaks.noted)
+            if let_go and self.breaks.midway:
+                note_left(self._writer)
+            # Not before: a signal that raised on the way here leaves it to the program's end.
+            self.forget()
+        finally:
+            self._closing = False
+
+    def _seal_or_discard(self, *, broken_off: bool) -> None:
+        try:
+            if not self.needed and self.breaks.asked is False:
                 self._writer.discard()
+                return
+            self._writer.close(
+                seeds=self._seeds,
+                lost=self._lost,
+                skipped=None if self._sampler is None else self._sampler.skipped,
+                broken_off=broken_off,
+            )
         except Exception as error:  # noqa: BLE001  # the training is over, but not the program
             self._error = self._error or error
             self._note_loss()
             _log.warning("%s stays open, it could not be sealed: %s", self._writer, error)
-        # Not before: a signal that raised on the way here leaves it to the program's end.
-        self._closed = True
-        self.forget()
-        if not broken_off:
-            self._raise_if_asked()
-
-    def _seal(self, *, broken_off: bool) -> None:
-        self._writer.close(
-            seeds=self._seeds,
-            lost=self._lost,
-            skipped=None if self._sampler is None else self._sampler.skipped,
-            broken_off=broken_off,
-        )
 
     def leave(self) -> None:
         """Leave the run to the parent, in a forked child; it says so at a row that it loses."""
@@ -183,17 +210,7 @@ class Recorder(Generic[ChunkT]):
         self._stopped = True
         self._chunks = []
         self.wrapped = None
-        _recorders.pop(self._writer.folder, None)
-
-    def _run(self) -> None:
-        while not self._stop.wait(_FLUSH_SECONDS):
-            self._drain()
-            if self._lost and not self._noted:
-                self._note_loss()
-
-    def _drain(self) -> None:
-        with self._draining:
-            self._write_what_came()
+        end_work(self._writer.folder)
 
     def _write_what_came(self) -> None:
         # Taken first: what the loop appends meanwhile waits for the next turn.
@@ -256,7 +273,7 @@ class Recorder(Generic[ChunkT]):
             _log.warning("%s: no record ID lies below %s", writer, writer.id_root)
 
     def _lose(self, rows: int) -> None:
-        # Two threads count: that of the loop, and the recorder's own.
+        # Two threads count: that of the loop, and the one that writes.
         with self._counting:
             self._lost += rows
 
@@ -278,58 +295,4 @@ class Sealing:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Seal the run; an error broke it off."""
-        self.close(broken_off=kind is not None)
-
-
-_recorders: dict[Folder, Recorder[Any]] = {}
-
-
-def find_recorder(folder: Folder) -> Recorder[Any] | None:
-    """Return the recorder that is at work in a rank's folder."""
-    return _recorders.get(folder)
-
-
-def recorder_of(twin: object) -> Recorder[Any] | None:
-    """Return the recorder at work behind a recorded loader."""
-    recorders = list(_recorders.values())
-    return next((each for each in recorders if each.wrapped and each.wrapped[1] is twin), None)
-
-
-@atexit.register
-def _close_all() -> None:
-    for recorder in list(_recorders.values()):
-        recorder.raises = False  # there is no loop any more
-        recorder.close(broken_off=_ends_by_error())
-
-
-def _close_remote() -> None:
-    for recorder in list(_recorders.values()):
-        if is_remote(recorder.run):
-            recorder.raises = False
-            recorder.close(broken_off=_ends_by_error())
-
-
-def _ends_by_error() -> bool:
-    """Tell whether an error that nobody caught, such as that of Ctrl-C, ends the program."""
-    # At a prompt the last error is that of some line before.
-    return hasattr(sys, "last_value") and not hasattr(sys, "ps1")
-
-
-# Before `atexit` comes the end of all executors, without which some stores cannot be reached.
-vars(threading).get("_register_atexit", atexit.register)(_close_remote)
-
-
-def _close_at_end_of_child(close_all: Callable[[], None]) -> None:
-    multiprocessing.util.Finalize(None, close_all, exitpriority=10)
-
-
-def _forget_all() -> None:
-    for recorder in list(_recorders.values()):
-        recorder.leave()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
-# A process that multiprocessing forked ends without `atexit`. It may be this one, or a later one.
-_close_at_end_of_child(_close_all)
-multiprocessing.util.register_after_fork(_close_all, _close_at_end_of_child)
+        self.close(broken_off=breaks_off(kind))

@@ -22,6 +22,7 @@ import msgspec
 from detloader.adapters import find_adapter, told_rank
 from detloader.adapters.declaring import as_fields
 from detloader.adapters.request import IdSource, Request
+from detloader.at_work import find_recorder
 from detloader.errors import UsageError
 from detloader.manifest.folders import folder_of
 from detloader.manifest.keyed import IdHash
@@ -35,7 +36,6 @@ from detloader.manifest.run_id import (
 )
 from detloader.manifest.sampling import sampling_of
 from detloader.manifest.schema import Level, Recipe
-from detloader.recorder import find_recorder
 
 __all__ = ["checked", "record"]
 

@@ -11,8 +11,9 @@ import keras
 from keras.src.trainers.epoch_iterator import EpochIterator
 
 from detloader.adapters.fit_iterators import look_away, look_on
+from detloader.at_work import recorder_of
 from detloader.errors import UsageError
-from detloader.recorder import Recorder, recorder_of
+from detloader.recorder import Recorder
 
 __all__ = ["FitWatch"]
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, finalize
 
 from detloader.interception import hooks
@@ -20,6 +20,9 @@ from detloader.interception.changes import Changes
 from detloader.interception.lineage import count_anew, lineage
 from detloader.interception.places import place_of_caller
 from detloader.naming import declared_with_name, name_of
+
+if TYPE_CHECKING:
+    from detloader.manifest.folders import Folder
 
 __all__ = [
     "Session",
@@ -48,6 +51,7 @@ class Session:
         self._options = options
         self._numbers: dict[str, Iterator[int]] = {}
         self._endings: list[Callable[[], object]] = []
+        self._folders: list[Folder] = []
         self.refused = False
         self.waits = False  # as the generator does whose session this is
 
@@ -95,19 +99,21 @@ class Session:
         """Do something when the session ends."""
         self._endings.append(ending)
 
-    def end(self) -> None:
+    def end(self, *, broken_off: bool = False) -> None:
         """Seal all streams, and leave the loaders as they were."""
         for ending in reversed(self._endings):
             ending()
+        if self._folders:
+            from detloader.at_work import seal_all
+
+            seal_all(self._folders, broken_off=broken_off)
 
     def begin_anew(self) -> None:
         """Leave the streams to the parent, in a forked child; what it iterates is its own."""
         for ending in self._endings:
-            if isinstance(ending, finalize):
-                ending.detach()
-            else:
-                ending()
+            ending()
         self._endings.clear()
+        self._folders.clear()
 
     def _begin(
         self, loader: Any, owner: object | None, name: str, options: Mapping[str, Any]
@@ -118,9 +124,9 @@ class Session:
             RunExistsError: none is, or the folder belongs to another run.
         """
         from detloader.adapters import told_rank
+        from detloader.at_work import recorder_of
         from detloader.errors import RunExistsError
         from detloader.manifest.run_id import choose_run_id
-        from detloader.recorder import recorder_of
         from detloader.recording import record
 
         _, ranks = told_rank(loader) or (0, 1)
@@ -137,9 +143,10 @@ class Session:
                 # Or the loader would live as long as the program.
                 recorder.wrapped = None
                 recorder.needed = False
-                ending = finalize(twin if owner is None else owner, recorder.close)
+                ending = finalize(twin if owner is None else owner, recorder.close, let_go=True)
                 ending.atexit = False  # the recorder knows how the program ends
-                self.at_end(ending)
+                self.at_end(ending.detach)
+                self._folders.append(recorder.folder)
             return twin
         message = f"{self._run} has {_MOST:,} streams {name!r} already: choose another folder"
         raise RunExistsError(message)
@@ -170,14 +177,14 @@ def begin_session(session: Session) -> None:
     sessions_of_context.set((*_own_sessions(), session))
 
 
-def end_session(session: Session) -> None:
-    """Let them no longer, and seal what was recorded."""
+def end_session(session: Session, *, broken_off: bool = False) -> None:
+    """Let them no longer, and seal what was recorded: a part where an error broke it off."""
     with beginning():
         _sessions.remove(session)
         if not _sessions:
             hooks.undo()
     sessions_of_context.set((*_own_sessions(),))
-    session.end()
+    session.end(broken_off=broken_off)
 
 
 def note_places(kind: Any, changes: Changes) -> None:

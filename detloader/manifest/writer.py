@@ -208,21 +208,25 @@ class RankWriter:
         self._closed = True
         self._close_journal()
         self.folder.release()
-        self._write_header(
-            msgspec.structs.replace(header, state="complete", fingerprint=fingerprint([header]))
+        self._header = msgspec.structs.replace(
+            header, state="complete", fingerprint=fingerprint([header])
         )
+        self._write_header(self._header)
 
     def note_loss(self, lost: int) -> None:
         """Let the header say, while the run is open, how many rows could not be recorded."""
         self._list_parts(self._sealed_header([], lost))
 
     def redeclare(self, **fields: object) -> None:
-        """Let the header declare something else, which showed itself only while it ran."""
+        """Let the header declare something else, which showed itself only later."""
         declared = msgspec.structs.replace(self._header.declared, **fields)
         if declared == self._header.declared:
             return
         self._header = msgspec.structs.replace(self._header, declared=declared)
-        self._list_parts(self._sealed_header([], 0))
+        if self._closed:
+            self._write_header(self._header)
+        else:
+            self._list_parts(self._sealed_header([], 0))
 
     def discard(self) -> None:
         """Remove all that was written, and the folders that were made for it."""

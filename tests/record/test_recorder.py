@@ -72,6 +72,38 @@ def test_what_comes_while_writing_fails_does_not_close_up_the_gap(tmp_path: Path
     assert (rank.rows, rank.header.seen.lost) == (0, 2)
 
 
+def test_one_thread_writes_for_all_recorders_and_ends_with_the_last(tmp_path: Path) -> None:
+    before = threading.active_count()
+    recorders = [
+        Recorder[Chunk](rank_writer(tmp_path / "run", rank=rank), encode) for rank in range(50)
+    ]
+    for recorder in recorders:
+        recorder.put(Chunk([1, 2]))
+    during = threading.active_count()
+    for recorder in recorders:
+        recorder.close()
+
+    assert (during, threading.active_count()) == (before + 1, before)
+    assert verify_run(tmp_path / "run").rows == 100
+
+
+def test_a_recorder_that_is_let_go_of_while_its_rows_are_written_has_them_all(
+    tmp_path: Path,
+) -> None:
+    def encode_and_let_go(chunks: Sequence[Chunk]) -> pa.Table:
+        recorder.close(let_go=True)  # as the garbage collector may, in whatever thread
+        begun.set()
+        return encode(chunks)
+
+    begun = threading.Event()
+    recorder = Recorder[Chunk](rank_writer(tmp_path / "run"), encode_and_let_go)
+    recorder.put(Chunk([1, 2]))
+    assert begun.wait(60)
+    recorder.close()
+
+    assert (verify_run(tmp_path / "run").rows, open_run(tmp_path / "run").complete) == (2, True)
+
+
 def test_a_twin_can_be_copied_and_both_record(tmp_path: Path) -> None:
     twin = record([1, 2], tmp_path / "run", ids=int)
     assert list(copy.copy(twin)) == [1, 2]
