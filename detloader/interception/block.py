@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, Self, TypeVar, cast
 
+from detloader.breaking import breaks_off
 from detloader.errors import UsageError
 from detloader.interception.nothing import ranks_there, tell_nothing
 from detloader.interception.session import Session, begin_session, end_session
@@ -31,9 +32,10 @@ class record_all:  # noqa: N801 - reads as the function that it stands for
     Each loader of Torch, TensorFlow, Grain or detloader whose first iteration begins meanwhile
     is a stream of the run, named by `detloader.name`, by the line that made it in the block, or
     by the one that iterates it. When the block ends, streams are sealed, and loaders and
-    frameworks are as they were. A decorated function is a block from call to return, a coroutine
-    until it is done, and a generator until it is used up or closed, but for what its caller does
-    between its steps; each call has streams of its own.
+    frameworks are as they were; streams that an error cuts short say that they are parts. A
+    decorated function is a block from call to return, a coroutine until it is done, and a
+    generator until it is used up or closed, but for what its caller does between its steps;
+    each call has streams of its own.
 
     >>> import tempfile, grain
     >>> from detloader import name, open_run, record_all
@@ -117,11 +119,11 @@ class record_all:  # noqa: N801 - reads as the function that it stands for
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Seal what was recorded."""
+        """Seal what was recorded; an error broke off whatever still was."""
         session, self._session = self._session, None
         if session is None:
             return
-        end_session(session)
+        end_session(session, broken_off=breaks_off(kind))
         if kind is None and not (session.refused and self._before):  # which was said
             _say_if_nothing_was_recorded(self._run, self._before)
 

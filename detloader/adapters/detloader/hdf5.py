@@ -15,6 +15,7 @@ from detloader.adapters.detloader.hdf5_rows import (
     origin_of,
 )
 from detloader.adapters.request import Request
+from detloader.breaking import breaks_off
 from detloader.errors import UsageError
 from detloader.grain.elements import Witnessing
 from detloader.grain.iterators import PassingIterator
@@ -149,7 +150,7 @@ class RecordedDataloader(Dataloader):
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Seal the run; after an error it is a part of what it was meant to be."""
         super().close()
-        self._recorder.close(broken_off=kind is not None)
+        self._recorder.close(broken_off=breaks_off(kind))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A recorder stays in its process; what is sent elsewhere is the loader.

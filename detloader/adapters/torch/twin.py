@@ -17,6 +17,7 @@ from detloader.adapters.torch.watched import (
     watched_iterable,
     watched_map,
 )
+from detloader.breaking import breaks_off
 
 __all__ = ["RecordedLoader", "twin_of"]
 
@@ -113,7 +114,7 @@ class RecordedLoader(DataLoader[Any]):
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Seal the run; after an error it is a part of what it was meant to be."""
         if self._recording is not None:
-            self._recording.close(broken_off=kind is not None)
+            self._recording.close(broken_off=breaks_off(kind))
 
 
 @functools.cache
