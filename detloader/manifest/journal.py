@@ -12,7 +12,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -21,16 +21,16 @@ from detloader.manifest.flatbuffers import is_compressed
 from detloader.manifest.layout import sync
 from detloader.manifest.unlisted import Unlisted, decode_unlisted, encode_unlisted
 
-if TYPE_CHECKING:
-    from types import TracebackType
-
 __all__ = ["Journal", "Journaled", "read_journal"]
 
 _FIRST_ROW = b"first_row"
 
 
 class Journal:
-    """The journal of a rank that is being recorded."""
+    """The journal of a rank that is being recorded.
+
+    It is open only while rows are added: a process may record as many loaders as it has.
+    """
 
     def __init__(
         self, path: Path, schema: pa.Schema, first_row: int, unlisted: Unlisted | None = None
@@ -43,12 +43,9 @@ class Journal:
         marked = schema.with_metadata({_FIRST_ROW: str(first_row).encode(), **carried})
         beginning = path.with_name(f"{path.name}.tmp")
         self._path = path
+        self._whole = True
         try:
-            self._file = pa.OSFile(str(beginning), mode="wb")
-            self._stream = pa.ipc.new_stream(self._file, marked)
-            # Arrow writes the schema, which lists the parts, with the first batch.
-            self._stream.write_batch(pa.RecordBatch.from_pylist([], schema=marked))
-            self._file.flush()
+            beginning.write_bytes(marked.serialize())
             if unlisted is not None:
                 sync(beginning)
             beginning.replace(path)
@@ -63,34 +60,26 @@ class Journal:
 
         What stood behind a torn batch could not be read. Its room is given back: on a full
         disk the header may need it to say what was lost.
+
+        Raises:
+            OSError: they could not be written, or those before them.
         """
-        whole = self._file.tell()
-        try:
-            for batch in rows.to_batches():
-                self._stream.write_batch(batch)
-            self._file.flush()
-        except BaseException:
-            self._file.close()
-            with contextlib.suppress(OSError):
-                os.truncate(self._path, whole)
-            raise
-
-    def close(self) -> None:
-        """Stop writing; the file stays."""
-        self._file.close()
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Stop writing."""
-        self.close()
+        if not self._whole:
+            message = f"{self._path} takes no rows after those that could not be written"
+            raise OSError(message)
+        # It has to be there: a journal that was removed is not begun amid its rows.
+        with self._path.open("r+b", buffering=0) as file:
+            size = file.seek(0, os.SEEK_END)
+            try:
+                for batch in rows.to_batches():
+                    rest = memoryview(batch.serialize())
+                    while rest:
+                        rest = rest[file.write(rest) :]
+            except BaseException:
+                self._whole = False
+                with contextlib.suppress(OSError):
+                    file.truncate(size)
+                raise
 
 
 class Journaled(NamedTuple):

@@ -167,9 +167,6 @@ class NoJournal:
     def append(self, rows: pa.Table) -> None:
         """Keep nothing."""
 
-    def close(self) -> None:
-        """Do nothing."""
-
 
 def find_remote_ranks(run: str) -> Iterator[RemoteFolder]:
     """Yield the folders of a run that are a rank's by their names; one request lists them all."""

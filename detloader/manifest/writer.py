@@ -206,7 +206,7 @@ class RankWriter:
         # Now every row is in a part that the open header lists. The header that says
         # `complete` comes last: a process that dies before it leaves an open run.
         self._closed = True
-        self._close_journal()
+        self._drop_journal()
         self.folder.release()
         self._header = msgspec.structs.replace(
             header, state="complete", fingerprint=fingerprint([header])
@@ -231,7 +231,7 @@ class RankWriter:
     def discard(self) -> None:
         """Remove all that was written, and the folders that were made for it."""
         self._closed = True
-        self._close_journal()
+        self._drop_journal()
         self.folder.remove()
 
     def __str__(self) -> str:
@@ -299,12 +299,9 @@ class RankWriter:
         return pa.schema([(name, arrow_type(type_)) for name, type_ in self._sealed.types.items()])
 
     def _begin_journal(self) -> None:
-        previous = self._journal
         self._journal = self.folder.begin_journal(
             self._arrow_schema(), self._sealed.rows, self._sealed.unlisted()
         )
-        if previous is not None:
-            previous.close()
 
     def _sealed_header(self, seeds: list[int], lost: int) -> Header:
         return msgspec.structs.replace(
@@ -321,7 +318,6 @@ class RankWriter:
     def _write_header(self, header: Header) -> None:
         self.folder.write(HEADER, encode_header(header))
 
-    def _close_journal(self) -> None:
+    def _drop_journal(self) -> None:
         if self._journal is not None:
-            self._journal.close()
             self.folder.drop_journal()

@@ -30,10 +30,10 @@ BATCHES = [
 def test_a_torn_journal_gives_its_whole_batches_at_every_length(tmp_path: Path) -> None:
     path = tmp_path / "journal.arrows"
     ends = []
-    with Journal(path, SCHEMA, 7) as journal:
-        for batch in BATCHES:
-            journal.append(batch)
-            ends.append(path.stat().st_size)
+    journal = Journal(path, SCHEMA, 7)
+    for batch in BATCHES:
+        journal.append(batch)
+        ends.append(path.stat().st_size)
     whole = path.read_bytes()
 
     for length in range(len(whole) + 1):
@@ -176,8 +176,7 @@ def test_a_gap_between_parts_and_journal_is_damage(tmp_path: Path) -> None:
     rows = pa.table({"record": [1, 2, 3]})
     writer = rank_writer(tmp_path / "run")
     writer.append(rows)
-    with Journal(tmp_path / "run" / RANK / "journal.arrows", rows.schema, 2) as journal:
-        journal.append(rows)
+    Journal(tmp_path / "run" / RANK / "journal.arrows", rows.schema, 2).append(rows)
 
     with pytest.raises(DamageError, match="lacks rows 0 to 1"):
         open_run(tmp_path / "run").streams["main"].table()
