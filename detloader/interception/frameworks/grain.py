@@ -11,7 +11,7 @@ from typing import Any
 from detloader.interception.aside import without_recording
 from detloader.interception.changes import Changes
 from detloader.interception.places import is_library
-from detloader.interception.session import note_places
+from detloader.interception.session import is_recorded, note_places
 from detloader.interception.twins import twin_of
 
 __all__ = ["MODULE", "install", "iterate_twin_of"]
@@ -44,7 +44,21 @@ def _is_inner(dataset: Any) -> bool:
     asks = sys._getframe(1)  # noqa: SLF001 - as in `places`
     if not is_inner or asks.f_code.co_name != _INJECTOR or asks.f_back is None:
         return is_inner
-    return is_library(asks.f_back.f_code.co_filename) or twin_of(dataset) is None
+    return is_library(asks.f_back.f_code.co_filename) or _twin_of(dataset) is None
+
+
+def _twin_of(dataset: Any) -> Any | None:
+    """Return what is to be iterated in a dataset's place; None of what a twin is made of.
+
+    Which Grain iterates in threads and in processes of its own, and whose rows the twin has.
+    """
+    return None if _is_of_a_twin(dataset) else twin_of(dataset)
+
+
+def _is_of_a_twin(dataset: Any) -> bool:
+    # An interleave, such as that of worker processes, keeps its parents to itself.
+    parents = getattr(dataset, "parents", ()) or getattr(dataset, "_datasets", ())
+    return is_recorded(dataset) or any(map(_is_of_a_twin, parents))
 
 
 def _set_inner(dataset: Any, is_inner: bool) -> None:  # noqa: FBT001 - Grain's
@@ -62,7 +76,7 @@ def iterate_twin_of(original_of: Callable[[Any], Any | None]) -> Callable[[Any],
         @functools.wraps(iterate)
         def begin(node: Any) -> Any:
             original = original_of(node)
-            if original is None or (twin := twin_of(original)) is None:
+            if original is None or (twin := _twin_of(original)) is None:
                 return iterate(node)
             if original is not node:
                 # Or Grain would put no node on top of it when it is iterated again.
