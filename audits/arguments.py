@@ -6,7 +6,7 @@ see that argument first.
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,6 +15,8 @@ from detloader.audits.measures.conditions import config_differences
 from detloader.findings import Severity, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from detloader.findings import Finding, JsonValue, StreamResult
     from detloader.manifest.reader import Stream
 
@@ -27,6 +29,9 @@ NAMED = 8
 
 LONGEST = 40
 """Characters of a value that a sentence shows."""
+
+BEFORE = 20
+"""Characters that are shown before the first one in which two long values differ."""
 
 
 def with_arguments(result: StreamResult, a: Stream, b: Stream) -> StreamResult:
@@ -63,11 +68,24 @@ def _tell(differing: dict[str, JsonValue]) -> str:
 
 
 def _both(values: JsonValue) -> str:
-    return " and ".join(map(_show, values)) if isinstance(values, list) else _show(values)
+    shown = [*map(_show, values)] if isinstance(values, list) else [_show(values)]
+    start = max(0, _alike(shown) - BEFORE) if max(map(len, shown)) > LONGEST else 0
+    return " and ".join(_cut(value, start) for value in shown)
+
+
+def _alike(shown: Sequence[str]) -> int:
+    """Count the first characters that all have in common."""
+    pairs = zip(*shown, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: len({*pair}) == 1, pairs))
 
 
 def _show(value: JsonValue) -> str:
     if value is None:
         return "none"
-    shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _cut(shown: str, start: int) -> str:
+    """Take so much of a value as a sentence shows, from where two begin to differ."""
+    rest = f"…{shown[start:]}" if start else shown
+    return rest if len(rest) <= LONGEST else f"{rest[: LONGEST - 1]}…"

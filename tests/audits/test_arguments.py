@@ -79,3 +79,11 @@ def test_long_lists_and_long_values_are_cut(count: int, tmp_path: Path) -> None:
 
     assert str(result.reason).endswith(f", and {count - 8} more")
     assert len(str(result.reason)) < 1000
+
+
+def test_long_values_are_shown_where_they_begin_to_differ(tmp_path: Path) -> None:
+    configs = [{"shuffle": [{"buffer": 100_000, "again": True, "seed": seed}]} for seed in (7, 8)]
+    reason = str(compare(tmp_path, BATCHES, OTHER_BATCHES, *configs).reason)
+
+    assert '"seed":7}' in reason
+    assert '"seed":8}' in reason
