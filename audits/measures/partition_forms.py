@@ -194,7 +194,7 @@ def _explain_merge_of_all(view: StreamView, source: Source, passes: Passes) -> P
         sure = is_impossible(passes.log_chance_of_places(parts), len(counts))
         likely = parts == workers and passes.log_chance_of_merge(parts) < math.log(LIKELY)
         if (sure or likely) and passes.interleave(parts):
-            return Parts(counts, "merge")
+            return Parts(counts, "merge", Severity.NOTE)
     return _explain_turns(view, passes, counts)
 
 
@@ -208,7 +208,8 @@ def _explain_turns(view: StreamView, passes: Passes, counts: list[int]) -> Parts
     log_chance = -len(passes.orders) * math.lgamma(passes.size + 1)
     if parts not in counts or not is_impossible(log_chance):
         return None
-    return Parts([parts, *(count for count in counts if count != parts)], "merge")
+    others = [count for count in counts if count != parts]
+    return Parts([parts, *others], "merge", Severity.NOTE)
 
 
 def _may_draw(view: StreamView) -> bool:

@@ -48,7 +48,8 @@ in turn look alike. A dropped last batch that explains the same count makes it
 undecidable, unless chance cannot have made the merge. Where a shuffle may be meant, the
 passes together must be longer than chance explains. Draws of records in several shards may
 be draws of whole shards: it cannot tell. Without a dropped tail it needs a
-baseline in source order, and parts that truly interleave. An `index` that several records
+baseline in source order, and parts that truly interleave, and is a note: data sets that are
+interleaved give that order as well. An `index` that several records
 have in common, as where each part of a mixture counts from 0, is no place in the source.
 
 ## Seen in
@@ -96,6 +97,12 @@ EXAMPLE = Example(
     mended={"epoch": [0] * 10, "record": list(range(10))},
     declared={"shuffle": False, "source_size": 10, "workers": 4},
 )
+
+DROPPED = (
+    "Implicit partitioning: the loader split its IDs over workers into contiguous "
+    "parts of equal length, left out the remainder, and merged the parts as they came."
+)
+WHOLE = "Contiguous parts of equal length were merged: one of each worker, or of each data set."
 
 SHOWN = 1000
 """Dropped records that the evidence names."""
@@ -189,8 +196,7 @@ def _fault(view: StreamView, source: Source, passes: Passes, parts: Parts, known
     return Fault(
         severity=parts.severity,
         message=_message(names, len(dropped), passes, parts, counts),
-        cause="Implicit partitioning: the loader split its IDs over workers into contiguous "
-        "parts of equal length, left out the remainder, and merged the parts as they came.",
+        cause=DROPPED if len(dropped) else WHOLE,
         evidence=evidence,
         confirm=replay_again(view.path, view.stream, workers=1),
     )
