@@ -46,10 +46,11 @@ then, and a warning where one run alone declares it.
 ## Limits
 
 Is silent where seeds, topology or versions explain the difference, and where runs
-were resumed. Needs `shard`, `worker`, or IDs or an `index` that are source positions, or
-enough rows to tell a short way from a shuffle; one `shard` for all rows tells nothing. Shards
-that follow one another whole were shuffled, not raced. A third run of the same
-configuration confirms a race.
+were resumed. Orders do not race where both runs declare `deterministic` true and no workers or
+threads: nothing in the whole loader gives its order up. Needs `shard`, `worker`, or IDs or an
+`index` that are source positions, or enough rows to tell a short way from a shuffle; one
+`shard` for all rows tells nothing. Shards that follow one another whole were shuffled, not
+raced. A third run of the same configuration confirms a race.
 
 ## Seen in
 
@@ -110,9 +111,11 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     if not is_unexplained(comparison, known) or not has_same_records(comparison):
         return []
     a, b = comparison.a.stream, comparison.b.stream
-    evidence = _delivery(comparison) or find_exchange(comparison)
+    kept = _keep_order(comparison)
+    evidence = (None if kept else _delivery(comparison)) or find_exchange(comparison)
     if (
         evidence is None
+        and not kept
         and comparison.counts.moved
         and not (comparison.a.has("shard") and comparison.b.has("shard"))
     ):
@@ -122,6 +125,15 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     others = [*topology_differences(a, b), *version_differences(a, b)]
     require_no_other(a, b, "time", others, but=(PROMISE,))
     return [_fault(comparison, evidence)]
+
+
+def _keep_order(comparison: Comparison) -> bool:
+    """Tell whether both runs promise their order, and not that of their workers alone."""
+    return _promises(comparison) == [True, True] and not any(
+        run.declared(name) is not None
+        for run in (comparison.a, comparison.b)
+        for name in ("threads", "workers")
+    )
 
 
 def _delivery(comparison: Comparison) -> dict[str, JsonValue] | None:

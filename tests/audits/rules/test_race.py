@@ -177,6 +177,17 @@ def test_another_shuffle_is_no_race_though_one_run_may_give_its_order_up(tmp_pat
     assert findings_of(result, RULE) == []
 
 
+@pytest.mark.parametrize("threads", [{}, {"threads": 4}, {"workers": 0}])
+def test_loaders_that_keep_their_order_do_not_race_but_what_is_in_them_may(
+    threads: dict[str, Any], tmp_path: Path
+) -> None:
+    a, b = ({"record": merge(parts_of(90, 3), random.Random(seed))} for seed in (1, 2))
+    result = compare(tmp_path, a, b, deterministic=True, **threads)
+
+    assert loud_rules(result) == ([RULE] if threads else [])
+    assert lacking(result, RULE) == []
+
+
 def test_of_a_declared_race_no_formula_says_that_nothing_names_it(tmp_path: Path) -> None:
     a, b = ({"record": [0, 1, *range(2, 64)]}, {"record": [1, 0, *range(2, 64)]})
     for rows in (a, b):
