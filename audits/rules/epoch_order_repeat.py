@@ -37,9 +37,10 @@ order for all epochs is meant, declare `order_policy` "fixed".
 Needs `epoch` with two epochs, and a declared `shuffle`. Epochs must be long
 enough: about twelve records, or three epochs of nine. An order made of blocks
 of neighbours counts as so many blocks, for only these were shuffled, and so do
-blocks that epochs of different order have in common. Says nothing where the run is
-an evaluation, or declares `order_policy` "fixed" or a configuration with
-`reshuffle_each_iteration` or `reshuffle_each_epoch` false.
+blocks that epochs of different order have in common. Where a configuration tells by
+`shuffled_elements` how many elements are shuffled, files for instance, no more count than
+these. Says nothing where the run is an evaluation, or declares `order_policy` "fixed" or a
+configuration with `reshuffle_each_iteration` or `reshuffle_each_epoch` false.
 
 ## Seen in
 
@@ -131,7 +132,11 @@ def _find_repeat(view: StreamView) -> _Repeat | None:
         return None
     shortest = min((orders[epoch] for group in groups for epoch in group), key=len)
     repeats = sum(len(group) - 1 for group in groups)
-    log_orders = min(_log_orders(view, shortest), _log_orders_of_blocks([*orders.values()]))
+    log_orders = min(
+        _log_orders(view, shortest),
+        _log_orders_of_blocks([*orders.values()]),
+        _log_orders_of_elements(view),
+    )
     log_chance = repeats * (math.log(math.comb(len(orders), 2)) - log_orders)
     if not is_impossible(log_chance):
         raise CannotTell(f"longer epochs: {len(shortest)} rows may repeat by chance")
@@ -164,6 +169,14 @@ def _log_orders(view: StreamView, order: Integers) -> float:
         # The source order itself, which a shuffle hardly ever gives, or no blocks at all.
         return log_arrangements(order)
     return math.lgamma(blocks + 1)
+
+
+def _log_orders_of_elements(view: StreamView) -> float:
+    """Give the same where the run tells how many elements were shuffled."""
+    elements = view.config("shuffled_elements")
+    if not isinstance(elements, int) or elements < 0:
+        return math.inf
+    return math.lgamma(elements + 1)
 
 
 def _log_orders_of_blocks(orders: list[Integers]) -> float:

@@ -47,7 +47,8 @@ epochs; where epochs have one order this follows from it, and where batches are 
 does of parts. Workers may keep their records behind one shuffle of all: where batches mix
 those of several, or who comes next is left to chance, nothing is said. Parts that have
 more than a tenth of their records in common share nothing out, and where records come
-again an order is not held against the source's.
+again an order is not held against the source's. Nor is one of which a configuration tells by
+`shuffled_elements` that only files, or parts of the source each for itself, are shuffled.
 
 ## Seen in
 
@@ -121,7 +122,9 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:  # noqa: ARG001 - 
     rows = without_evaluation(without_padding(view))
     epochs = dict(rows.by_epoch())
     frozen = _check_batches(rows, epochs)
-    faults = [fault for fault in (_check_buffer(rows, epochs), frozen) if fault is not None]
+    in_parts = view.config("shuffled_elements") is not None
+    buffer = None if in_parts else _check_buffer(rows, epochs)
+    faults = [fault for fault in (buffer, frozen) if fault is not None]
     try:
         # Whole batches that stay are records that stay: parts would say it again.
         faults += [] if frozen else _check_parts(rows, epochs)

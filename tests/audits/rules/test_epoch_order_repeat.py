@@ -98,6 +98,17 @@ def test_equal_epochs_that_are_meant_are_passed(declared: dict[str, Any], tmp_pa
     assert lacking(result, RULE) == []
 
 
+@pytest.mark.parametrize(("elements", "judged"), [(1, False), (3, False), (20, True)])
+def test_as_many_orders_count_as_there_are_of_the_elements_that_are_shuffled(
+    elements: int, judged: bool, tmp_path: Path
+) -> None:
+    config = {"shuffled_elements": elements}
+    result = judge(tmp_path, epochs_of([shuffled(50, 1)] * 3), config=config)
+
+    assert bool(findings_of(result, RULE)) is judged
+    assert bool(lacking(result, RULE)) is not judged
+
+
 def test_a_policy_of_the_users_own_cannot_be_judged(tmp_path: Path) -> None:
     result = judge(tmp_path, epochs_of([range(50)] * 2), order_policy="curriculum")
 

@@ -292,6 +292,18 @@ def test_data_of_one_batch_cannot_mix_better(tmp_path: Path) -> None:
     assert findings_of(judge(tmp_path, rows), RULE) == []
 
 
+def test_parts_that_are_shuffled_each_for_itself_have_no_small_buffer(tmp_path: Path) -> None:
+    order = [
+        row
+        for half in range(2)
+        for row in random.Random(half).sample(range(half * 60, half * 60 + 60), 60)
+    ]
+
+    for name, config in (("all", {}), ("parts", {"shuffled_elements": 60})):
+        result = judge(tmp_path / name, {"record": order}, config=config)
+        assert bool(findings_of(result, RULE)) is (name == "all")
+
+
 def test_what_it_lacks_is_named(tmp_path: Path) -> None:
     order = random.Random(1).sample(range(50), 50)
     unknown = check(write_run(tmp_path / "unknown", {"record": order}))
