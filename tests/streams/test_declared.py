@@ -166,7 +166,6 @@ def test_what_is_not_said_stays_unknown(tmp_path: Path) -> None:
 
     assert not isinstance(declared.shuffle, bool)
     assert not isinstance(declared.seed, int)
-    assert not isinstance(declared.deterministic, bool)
 
 
 def test_deterministic_is_declared_where_it_was_chosen(tmp_path: Path) -> None:
@@ -255,6 +254,13 @@ def test_a_shuffle_on_a_schedule_is_declared_beside_it(tmp_path: Path) -> None:
 
     assert (declared.shuffle, declared.seed, declared.stream_mode) == (True, 3, "global")
     assert declared.config["shuffle"][0]["buffer_size"] == 5
+
+
+def test_an_unseeded_shuffle_on_a_seeded_schedule_has_no_seed(tmp_path: Path) -> None:
+    tf.random.set_seed(None)
+    declared = recorded(schedule().shuffle(5), tmp_path / "run").declared
+
+    assert (declared.shuffle, declared.seed) == (True, None)
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def _both(graph: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     declared = {**graph, **{name: value for name, value in own.items() if value is not None}}
     if graph.get("shuffle"):
         declared["shuffle"] = True
-    if own.get("seed") is None and "seed" in graph:
+    if "seed" in graph and None in (own.get("seed"), graph["seed"]):
         declared["seed"] = graph["seed"]
     declared["config"] = {**own.get("config", {}), **graph.get("config", {})}
     return declared

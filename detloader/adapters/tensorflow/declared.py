@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+import re
 from typing import Any
 
 import tensorflow as tf
@@ -14,6 +13,8 @@ from tensorflow.core.framework.graph_pb2 import GraphDef
 from tensorflow.python.data.ops.options import ExternalStatePolicy
 
 from detloader.adapters.tensorflow.batching import batching_of, is_made_of_batches
+from detloader.adapters.tensorflow.memory import bytes_in
+from detloader.adapters.tensorflow.shuffles import declare_shuffles
 from detloader.adapters.tensorflow.walk import each_once
 
 __all__ = ["declare", "is_batched"]
@@ -36,84 +37,50 @@ def _has_data(part: Any) -> bool:
 
 def declare(dataset: tf.data.Dataset) -> dict[str, Any]:
     """Return the declared fields that operations tell; what they do not stays unknown."""
-    shuffles = [_shuffle(node) for node in _chain(dataset) if _kind(node) == "_ShuffleDataset"]
-    declared: dict[str, Any] = {}
-    if shuffles:
-        declared |= {"shuffle": True, "config": {"shuffle": shuffles}}
-        seeds = [shuffle["seeds"][1] for shuffle in shuffles if any(shuffle["seeds"])]
-        if len(seeds) == 1:
-            declared["seed"] = seeds[0]
-    declared["batch_size"], declared["drop_remainder"] = batching_of(dataset)
-    declared["deterministic"] = _determinism(dataset)
-    return {name: value for name, value in declared.items() if value is not None}
+    declared = declare_shuffles(dataset)
+    batch_size, drop_remainder = batching_of(dataset)
+    told = {
+        "batch_size": batch_size,
+        "drop_remainder": drop_remainder,
+        "deterministic": _determinism(dataset),
+    }
+    return declared | {name: value for name, value in told.items() if value is not None}
+
+
+_ORDERED_BY_OTHERS = frozenset({"DataServiceDataset", "GeneratorDataset"})
+"""Operations whose order is that of a program, or of a service, which no graph tells."""
 
 
 def _determinism(dataset: tf.data.Dataset) -> bool | None:
-    """Tell what was chosen for all operations, or for one that gives its order up."""
+    """Tell whether the order is kept: as was chosen for all operations, or as they tell."""
     chosen: bool | None = dataset.options().deterministic
-    if chosen is not None:
-        return chosen
-    nodes = list(each_once(dataset, lambda node: node._inputs()))
-    if any(getattr(node, "_deterministic", None) == "false" for node in nodes):
+    if chosen is False:
         return False
-    kinds = {_kind(node) for node in nodes}
-    # An interleave tells its graph alone, and a graph holds all data that lies in memory.
-    if "_ParallelInterleaveDataset" not in kinds or sum(map(_bytes_in, nodes)) > _MOST_BYTES:
-        return None
-    return False if _gives_order_up(dataset) else None
+    operations = _operations(dataset)
+    if operations is None:
+        nodes = each_once(dataset, lambda node: node._inputs())
+        given_up = any(getattr(node, "_deterministic", None) == "false" for node in nodes)
+        return False if given_up else chosen
+    if any(operation.attr["deterministic"].s == b"false" for operation in operations):
+        return False
+    kinds = {re.sub(r"V\d+$", "", operation.op) for operation in operations}
+    return True if kinds.isdisjoint(_ORDERED_BY_OTHERS) else chosen
 
-
-_IN_MEMORY = frozenset({"_TensorDataset", "_TensorSliceDataset"})
 
 _MOST_BYTES = 4 * 2**20
 """Of data in memory, as the names of files are, that a graph may hold and is read all the same."""
 
 
-def _bytes_in(node: Any) -> float:
-    """Return how many bytes of data a dataset holds; infinity where nobody knows."""
-    return sum(map(_bytes_of, node._tensors)) if _kind(node) in _IN_MEMORY else 0
-
-
-def _bytes_of(tensor: Any) -> float:
-    if tf.is_symbolic_tensor(tensor) or tensor.dtype == tf.variant:
-        return math.inf
-    if tensor.dtype == tf.string:
-        lengths = tf.strings.length(tensor)
-        return float(tf.reduce_sum(tf.cast(lengths, tf.float64)))
-    return float(math.prod(tensor.shape) * tensor.dtype.size)
-
-
-def _gives_order_up(dataset: tf.data.Dataset) -> bool:
-    graph = GraphDef.FromString(
-        dataset._as_serialized_graph(external_state_policy=ExternalStatePolicy.IGNORE).numpy()
-    )
-    return any(node.attr["deterministic"].s == b"false" for node in graph.node)
-
-
-def _chain(dataset: tf.data.Dataset) -> Iterator[Any]:
-    """Yield the operations from the outermost on, as far as each has one input."""
-    node: Any = dataset
-    while True:
-        yield node
-        inputs = node._inputs()
-        if len(inputs) != 1:
-            return
-        node = inputs[0]
-
-
-def _shuffle(node: Any) -> dict[str, Any]:
-    return {
-        "buffer_size": _value(node._buffer_size),
-        "seeds": [_value(node._seed), _value(node._seed2)],
-        "reshuffle_each_iteration": bool(node._reshuffle_each_iteration),
-    }
-
-
-def _kind(node: Any) -> str:
-    return type(node).__name__
-
-
-def _value(tensor: Any) -> Any:
-    """Return a constant of the graph; None where it is none."""
-    value = tf.get_static_value(tensor)
-    return None if value is None else value.item()
+def _operations(dataset: tf.data.Dataset) -> list[Any] | None:
+    """Return the operations of a dataset and of its functions; None where none can be read."""
+    nodes = each_once(dataset, lambda node: node._inputs())
+    # A graph holds all data that lies in memory.
+    if not tf.executing_eagerly() or sum(map(bytes_in, nodes)) > _MOST_BYTES:
+        return None
+    try:
+        written = dataset._as_serialized_graph(external_state_policy=ExternalStatePolicy.IGNORE)
+    except tf.errors.OpError:  # Some, as that of a custom operation, have no graph to write.
+        return None
+    graph = GraphDef.FromString(written.numpy())
+    within = [operation for made in graph.library.function for operation in made.node_def]
+    return [*graph.node, *within]

@@ -1,0 +1,273 @@
+"""What a TensorFlow dataset says of its order: shuffles, their seeds, and who may give it up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from detloader import audit, check, open_run, record
+from detloader.findings import Severity, Verdict
+from detloader.manifest.schema import Declared
+
+Dataset = tf.data.Dataset
+Make = Callable[[], tf.data.Dataset]
+
+UNKNOWN = msgspec.UNSET
+
+
+@pytest.fixture(autouse=True)
+def without_a_global_seed() -> Iterator[None]:
+    """Take away the seed that other tests gave to TensorFlow as a whole."""
+    tf.random.set_seed(None)
+    yield
+    tf.random.set_seed(None)
+
+
+def recorded(dataset: tf.data.Dataset, run: Path, epochs: int = 1) -> Declared:
+    with record(dataset, run) as twin:
+        for _ in range(epochs):
+            for _ in twin:
+                pass
+    return open_run(run).streams["main"].declared
+
+
+def rows(first: int = 0, last: int = 200) -> tf.data.Dataset:
+    return Dataset.range(first, last)
+
+
+def files(folder: Path, count: int) -> str:
+    folder.mkdir()
+    for number in range(count):
+        lines = (f"{number}-{line}\n" for line in range(240 // count))
+        (folder / f"{number}.txt").write_text("".join(lines))
+    return f"{folder}/*.txt"
+
+
+def parts(cycle: int, block: int = 1) -> tf.data.Dataset:
+    return Dataset.range(8).interleave(
+        lambda part: Dataset.range(part * 25, part * 25 + 25), cycle, block
+    )
+
+
+def halves() -> list[tf.data.Dataset]:
+    return [rows(0, 100), rows(100)]
+
+
+def chosen(seed: int) -> tf.data.Dataset:
+    turns = np.random.default_rng(seed).permutation([0] * 100 + [1] * 100)
+    return Dataset.choose_from_datasets(halves(), Dataset.from_tensor_slices(turns))
+
+
+def lengths(size: int) -> tf.data.Dataset:
+    buckets = rows().bucket_by_sequence_length(
+        lambda row: tf.cast(row % 9, tf.int32), [3, 6], [size] * 3
+    )
+    return buckets.unbatch()
+
+
+# shuffle, seed
+ORDERS: dict[str, tuple[Make, Any, Any]] = {
+    "chain": (lambda: rows().shuffle(9, seed=3).batch(4), True, 3),
+    "zero": (lambda: rows().shuffle(9, seed=0), True, 0),
+    "unseeded": (lambda: rows().shuffle(9), True, None),
+    "one of two unseeded": (lambda: rows().shuffle(9).map(abs).shuffle(9, seed=3), True, None),
+    "a buffer of one": (lambda: rows().shuffle(1), UNKNOWN, UNKNOWN),
+    "one element": (lambda: rows(0, 1).shuffle(9), UNKNOWN, UNKNOWN),
+    "two seeds": (lambda: rows().shuffle(9, seed=3).shuffle(9, seed=4), True, UNKNOWN),
+    "zipped": (lambda: Dataset.zip((rows().shuffle(9, seed=3),) * 2), True, 3),
+    "partly zipped": (lambda: Dataset.zip((rows().shuffle(9, seed=3), rows())), UNKNOWN, 3),
+    "numbered": (lambda: rows().shuffle(9, seed=3).enumerate(), UNKNOWN, 3),
+    "concatenated": (lambda: rows().shuffle(9, seed=3).concatenate(rows()), True, 3),
+    "chosen": (
+        lambda: Dataset.choose_from_datasets([rows().shuffle(9, seed=3), rows()], rows(0, 2)),
+        True,
+        3,
+    ),
+    "sampled": (lambda: Dataset.sample_from_datasets(halves(), seed=3), UNKNOWN, 3),
+    "sampled unseeded": (lambda: Dataset.sample_from_datasets(halves()), UNKNOWN, None),
+    "of parts": (lambda: rows(0, 9).shuffle(9, seed=3).flat_map(Dataset.range), True, 3),
+    "of nobody knows how many parts": (
+        lambda: rows(0, 9).filter(lambda row: row > 2).shuffle(9, seed=3).flat_map(Dataset.range),
+        UNKNOWN,
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_a_shuffle_is_declared_of_the_whole_and_a_seed_of_whatever_draws(
+    name: str, tmp_path: Path
+) -> None:
+    make, shuffle, seed = ORDERS[name]
+    declared = recorded(make().take(20), tmp_path / "run")
+
+    assert declared.shuffle is shuffle
+    assert declared.seed == seed or declared.seed is seed
+
+
+def test_a_global_seed_is_a_seed(tmp_path: Path) -> None:
+    for number, run in enumerate("ab"):
+        tf.random.set_seed(number)
+        declared = recorded(rows().shuffle(200), tmp_path / run)
+        assert isinstance(declared.seed, int)
+    (finding,) = audit(tmp_path / "a", tmp_path / "b").findings
+
+    assert (finding.rule, finding.severity) == ("seed-handling", Severity.NOTE)
+
+
+UNSEEDED: dict[str, Make] = {
+    "whole": lambda: rows().shuffle(200),
+    "partly zipped": lambda: Dataset.zip((rows().shuffle(200), rows())),
+    "sampled": lambda: Dataset.sample_from_datasets(halves()),
+}
+
+
+@pytest.mark.parametrize("name", UNSEEDED)
+def test_two_runs_that_nobody_seeded_are_told_so(name: str, tmp_path: Path) -> None:
+    for run in "ab":
+        recorded(UNSEEDED[name](), tmp_path / run)
+    result = audit(tmp_path / "a", tmp_path / "b")
+
+    assert result.findings[0].rule == "seed-handling"
+    assert result.findings[0].evidence["kind"] == "unseeded"
+
+
+def split() -> tf.data.Dataset:
+    return rows().shuffle(200, seed=5, reshuffle_each_iteration=False)
+
+
+SOUND: dict[str, Callable[[Path], tf.data.Dataset]] = {
+    "one order is meant": lambda _: split(),
+    "train": lambda _: split().take(150).batch(8),
+    "validation": lambda _: split().skip(150).batch(8),
+    "train, shuffled": lambda _: split().take(150).shuffle(150, seed=1),
+    "one file": lambda f: Dataset.list_files(files(f, 1)).flat_map(tf.data.TextLineDataset),
+    "two files": lambda f: Dataset.list_files(files(f, 2)).flat_map(tf.data.TextLineDataset),
+    "two files in turn": lambda f: (
+        Dataset.list_files(files(f, 2), seed=3).interleave(tf.data.TextLineDataset, 2).batch(8)
+    ),
+    "a buffer of one": lambda _: rows().shuffle(1),
+    "one shuffle after the other": lambda _: (
+        rows(0, 100).shuffle(100, seed=1).concatenate(rows(100).shuffle(100, seed=1))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_epochs_of_sound_shuffles_are_clean(name: str, tmp_path: Path) -> None:
+    recorded(SOUND[name](tmp_path / "files"), tmp_path / "run", epochs=3)
+
+    assert check(tmp_path / "run").findings == []
+
+
+def test_the_outer_one_of_two_shuffles_decides_whether_epochs_have_other_orders(
+    tmp_path: Path,
+) -> None:
+    kept = recorded(split(), tmp_path / "kept").config
+    again = recorded(split().shuffle(9, seed=1), tmp_path / "again").config
+
+    assert isinstance(kept, dict)
+    assert isinstance(again, dict)
+    assert kept["reshuffle_each_iteration"] is False
+    assert again["reshuffle_each_iteration"] is True
+
+
+def test_an_order_that_a_cache_keeps_is_caught(tmp_path: Path) -> None:
+    recorded(rows().shuffle(200, seed=1).cache(), tmp_path / "run", epochs=3)
+
+    assert check(tmp_path / "run").findings[0].rule == "epoch-order-repeat"
+
+
+def test_seeds_of_several_shuffles_that_differ_are_shown(tmp_path: Path) -> None:
+    for run, seed in (("a", 2), ("b", 3)):
+        pairs = rows().shuffle(200, seed=1), rows().shuffle(200, seed=seed)
+        recorded(Dataset.zip(pairs), tmp_path / run)
+    reason = str(audit(tmp_path / "a", tmp_path / "b").reason)
+
+    assert "[87654321,2]" in reason
+    assert "[87654321,3]" in reason
+
+
+ORDERED: dict[str, tuple[Make, Make]] = {
+    "cycle": (lambda: parts(2), lambda: parts(4)),
+    "cycle in batches": (lambda: parts(2).batch(5), lambda: parts(4).batch(5)),
+    "block": (lambda: parts(4, 1), lambda: parts(4, 5)),
+    "choice": (lambda: chosen(1), lambda: chosen(2)),
+    "sampling": (
+        lambda: Dataset.sample_from_datasets(halves(), seed=1),
+        lambda: Dataset.sample_from_datasets(halves(), seed=2),
+    ),
+    "buckets": (lambda: lengths(4), lambda: lengths(8)),
+    "alternating": (
+        rows,
+        lambda: Dataset.choose_from_datasets(halves(), Dataset.range(2).repeat(100)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_other_pipelines_that_keep_their_order_are_accused_of_nothing(
+    name: str, tmp_path: Path
+) -> None:
+    for run, make in zip("ab", ORDERED[name], strict=True):
+        with record(
+            make(), tmp_path / run, ids=lambda element: np.asarray(element).tolist()
+        ) as twin:
+            for _ in twin:
+                pass
+    result = audit(tmp_path / "a", tmp_path / "b")
+
+    assert result.verdict is Verdict.REORDERED
+    assert {finding.severity for finding in result.findings} <= {Severity.NOTE}
+
+
+def generated() -> tf.data.Dataset:
+    return Dataset.from_generator(
+        lambda: iter(range(9)), output_signature=tf.TensorSpec((), tf.int64)
+    )
+
+
+def gives_up(dataset: tf.data.Dataset) -> tf.data.Dataset:
+    return dataset.map(abs, num_parallel_calls=2, deterministic=False)
+
+
+def with_option(dataset: tf.data.Dataset, chosen: bool) -> tf.data.Dataset:
+    options = tf.data.Options()
+    options.deterministic = chosen
+    return dataset.with_options(options)
+
+
+KEPT = rows(0, 40)
+LARGE = Dataset.from_tensor_slices(np.zeros((6, 1000, 1000), np.int8))
+
+DETERMINISM: dict[str, tuple[Make, Any]] = {
+    "in turn": (lambda: parts(2).batch(4), True),
+    "in parallel": (lambda: rows().map(abs, num_parallel_calls=2), True),
+    "of a dataset outside": (lambda: rows(0, 8).interleave(lambda i: KEPT.shard(8, i)), True),
+    "given up": (lambda: gives_up(rows()), False),
+    "given up though chosen": (lambda: with_option(gives_up(rows()), True), False),
+    "given up within": (lambda: rows(0, 9).flat_map(lambda i: gives_up(KEPT)), False),
+    "given up by a choice": (
+        lambda: Dataset.choose_from_datasets([rows(), rows()], gives_up(rows(0, 2))),
+        False,
+    ),
+    "chosen for all": (lambda: with_option(rows(), False), False),
+    "of a program": (generated, UNKNOWN),
+    "of a program, chosen": (lambda: with_option(generated(), True), True),
+    "of much data": (lambda: LARGE, UNKNOWN),
+    "of much data outside": (lambda: rows(0, 2).flat_map(lambda i: LARGE), UNKNOWN),
+    "of much data, given up": (lambda: gives_up(LARGE), False),
+}
+
+
+@pytest.mark.parametrize("name", DETERMINISM)
+def test_an_order_is_kept_where_nothing_in_the_graph_gives_it_up(name: str, tmp_path: Path) -> None:
+    make, deterministic = DETERMINISM[name]
+
+    assert recorded(make().take(3), tmp_path / "run").deterministic is deterministic
