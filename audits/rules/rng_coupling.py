@@ -39,8 +39,10 @@ else draw from it.
 
 Needs `epoch` with two epochs in both runs. Does not speak where seeds, topology or
 versions explain the difference, where records only stand near their places, where a
-later epoch is equal again, where runs were resumed, or where `rng_in` is equal. Where one
-run lacks a few rows of the other, one in twenty, those that both have are compared.
+later epoch is equal again, where runs were resumed, or where `rng_in` is equal; nor where
+an epoch has the order of an earlier one of its run, for a stream that something else draws
+from too never comes back. Where one run lacks a few rows of the other, one in twenty, those
+that both have are compared.
 
 ## Seen in
 
@@ -112,8 +114,9 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     parting = find_parting(comparison)
     if parting is None or _enters_alike(comparison, parting):
         return []
-    if parting.what == "draws" and any(_repeats_draws(view, parting.first) for view in (a, b)):
-        return []  # its draws begin again, or are kept, which is another fault
+    repeats = _repeats_draws if parting.what == "draws" else _repeats_order
+    if any(repeats(view, parting.first) for view in (comparison.a, comparison.b)):
+        return []  # one begins again, or is kept, which is another fault
     if not _is_no_chance(comparison, parting):
         require_equal_seeds(a.stream, b.stream, random=True)
     others = [*topology_differences(a.stream, b.stream), *version_differences(a.stream, b.stream)]
@@ -171,6 +174,17 @@ def _repeats_draws(view: StreamView, parted: int) -> bool:
         or find_repeats(view, name, epochs).repeats
         for name in names
     )
+
+
+def _repeats_order(view: StreamView, parted: int) -> bool:
+    """Tell whether an epoch from there on has the order of an earlier one."""
+    seen: set[bytes] = set()
+    for epoch, rows in view.epochs.items():
+        order = view.record.values[rows].tobytes()
+        if epoch >= parted and order in seen:
+            return True
+        seen.add(order)
+    return False
 
 
 def _states(comparison: Comparison, name: str, epoch: int) -> list[JsonValue] | None:

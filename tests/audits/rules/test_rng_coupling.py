@@ -87,6 +87,20 @@ def test_seed_plus_epoch_is_ahead_under_another_seed(seeds: dict[str, int], tmp_
     assert seeds or "seed" in lacking(result, RULE)
 
 
+@pytest.mark.parametrize("seed", [{}, {"seed": 3}])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_shuffle_that_is_never_told_the_epoch_is_no_coupling(
+    swapped: bool, seed: dict[str, int], tmp_path: Path
+) -> None:
+    orders = stream(61, 3)
+    runs = [
+        write_run(tmp_path / name, rows(run), seed)
+        for name, run in (("told", orders), ("never", [orders[0]] * 3))
+    ]
+
+    assert findings_of(audit(*(runs[::-1] if swapped else runs)), RULE) == []
+
+
 def test_a_run_that_skips_an_epoch_of_the_stream_later_on(tmp_path: Path) -> None:
     orders = stream(20, 6)
     (finding,) = findings_of(
