@@ -33,6 +33,9 @@ copied first.
 - `rows`: delivered rows whose bytes are not those of the baseline, or of the
   record's first delivery.
 - `epochs`, `workers`: where these rows were delivered; workers only where recorded.
+- `undecidable`: between two runs, whether an augmentation whose draws nobody saw may have
+  made the content of all these rows. It may not where any has recorded draws, in evaluations,
+  and where these records come again in both runs with the content that they had.
 
 ## Limits
 
@@ -40,7 +43,8 @@ Needs `raw`, or `content`. Where no draws were recorded, other content may be
 another augmentation: then it speaks only in evaluations, where at most one record in
 twenty changed within a run, where records that came more than once show that content is
 fixed, or, where `raw` was not recorded either, where both runs declare one seed or at most
-one row in four changed, unless these are all rows of some epochs.
+one row in four changed, unless these are all rows of some epochs. One seed, or few rows, do
+not tell the source from an augmentation: that is said, and `undecidable`.
 That goes for the rows without draws, too, though others have some: between two runs where
 such records change within one of them. Within a run it speaks of these as well where content
 changed at one point of the run, and was kept before and after it.
@@ -64,23 +68,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.confirm import show
-from detloader.audits.integers import (
-    are_distinct,
-    contains,
-    distinct,
-    first_rows,
-    repeated,
-    slices,
-    tally,
-)
-from detloader.audits.measures.conditions import are_drawn_together, require_equal_arguments
+from detloader.audits.integers import contains, distinct
+from detloader.audits.measures.conditions import require_equal_arguments
 from detloader.audits.measures.local_ids import SHARED_IDS, are_local
 from detloader.audits.measures.shown import SHOWN, listed, show_records
+from detloader.audits.measures.unseen_draws import (
+    changes_unseen,
+    is_fixed,
+    may_be_drawn,
+    unlike_first,
+    without_unseen_draws,
+)
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
 if TYPE_CHECKING:
-    from detloader.audits.columns import Column, Flags, Integers
+    from detloader.audits.columns import Column, Integers
     from detloader.audits.compare import Comparison
     from detloader.audits.rule import Known
     from detloader.audits.view import StreamView
@@ -98,15 +101,6 @@ EXAMPLE = Example(
     declared={"shuffle": False, "source_size": 4},
 )
 
-FEW = 0.05
-"""Share of records up to which changes in a run are faults although draws are unknown."""
-
-FEW_BETWEEN_RUNS = 0.25
-"""Share of rows up to which changes between runs are, for a seeded augmentation is in all rows."""
-
-CHANCE = 1e-6
-"""Chance below which no augmentation kept all content before and after one point of a run."""
-
 
 def check_run(view: StreamView, known: Known) -> list[Fault]:
     """Find records whose bytes change within the run."""
@@ -117,7 +111,7 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
         return []
     faults: list[Fault] = []
     for column in columns:
-        other = _unlike_first(view, column)
+        other = unlike_first(view, column)
         if known.drifted is not None:  # other raw bytes make other content
             other &= ~contains(known.drifted, view.record.values)
         if not other.any():
@@ -126,7 +120,7 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
         if view.ranks > 1 and are_local(view, changed):
             raise CannotTell(SHARED_IDS)
         if column == "content":
-            other = _without_unseen_draws(view, other)
+            other = without_unseen_draws(view, other)
             if not other.any() and faults:
                 break
             if not other.any():
@@ -135,18 +129,6 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
         known.drifted = changed if known.drifted is None else np.union1d(known.drifted, changed)
         faults.append(_fault_within(view, column, np.flatnonzero(other)))
     return faults
-
-
-def _without_unseen_draws(view: StreamView, other: Flags) -> Flags:
-    """Leave out the rows that an augmentation whose draws nobody saw may have changed."""
-    if view.declared("purpose") == "eval":
-        return other
-    # A generator that a transform makes for each sample is seen by nobody: no draws, new content.
-    seen = ~view.column("draws").missing() if view.has("draws") else np.zeros_like(other)
-    changed = other & ~seen
-    if _are_few(view, changed, ~seen) or (seen.any() and _changed_at_once(view, ~seen)):
-        return other
-    return other & seen
 
 
 def _fault_within(view: StreamView, column: str, rows: Integers) -> Fault:
@@ -167,58 +149,6 @@ def _fault_within(view: StreamView, column: str, rows: Integers) -> Fault:
         + " differ from the first"
         + (", and the raw bytes do not" if in_place else ""),
     )
-
-
-def _unlike_first(view: StreamView, name: str) -> Flags:
-    """Tell which rows hold other bytes than the first row of the same record and draws."""
-    other = np.zeros(view.rows, dtype=np.bool_)
-    if name == "content" and view.has("draws"):
-        if view.column("draws").is_distinct:
-            return other
-        again, first = _first_of_same_draws(view)
-        column = view.column(name)
-        other[again] = ~column.take(again).equals(column.take(first))
-    else:
-        column, first_of = view.column(name), first_rows(view.record.values)
-        for rows in slices(view.rows):
-            other[rows] = ~column.take(rows).equals(column.take(first_of(rows)))
-    return other & ~column.missing()
-
-
-def _first_of_same_draws(view: StreamView) -> tuple[Integers, Integers]:
-    """Give the rows whose draws come again, and for each the first of its record and draws."""
-    draws = view.column("draws")
-    rows = np.flatnonzero(repeated(draws.values))
-    keys = [key[rows] for key in (draws.values, draws.missing(), view.record.values)]
-    order = np.lexsort(keys)
-    fresh = np.ones(len(rows), dtype=np.bool_)
-    fresh[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
-    first = np.maximum.accumulate(np.where(fresh, np.arange(len(rows)), 0))
-    return rows[order], rows[order[first]]
-
-
-def _are_few(view: StreamView, changed: Flags, unseen: Flags) -> bool:
-    counts = tally(view.record.values[unseen])[1]
-    return len(distinct(view.record.values[changed])) <= FEW * int((counts > 1).sum())
-
-
-def _changed_at_once(view: StreamView, unseen: Flags) -> bool:
-    """Tell whether content changed at one point of the run, and was kept before and after it.
-
-    An augmentation that changed as many records there would have changed some elsewhere.
-    """
-    content, records = view.column("content"), view.record.values
-    rows = np.flatnonzero(unseen & ~content.missing())
-    rows = rows[np.argsort(records[rows], kind="stable")]
-    again = records[rows[1:]] == records[rows[:-1]]
-    before, after = rows[:-1][again], rows[1:][again]
-    changed = ~content.take(before).equals(content.take(after))
-    point = int(after[changed].min())
-    across = (before < point) & (point <= after)
-    if (changed & ~across).any():
-        return False
-    kept = 1 - changed.sum() / across.sum()
-    return bool(kept ** int((~across).sum()) < CHANCE)
 
 
 def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
@@ -242,38 +172,38 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     exchanged = _are_exchanged(a.compared[column].take(rows_a), b.compared[column].take(rows_b))
     if exchanged and known.causes:
         return []
-    if column == "content" and "draws" not in a.compared and not _is_fixed(comparison):
+    if column == "content" and "draws" not in a.compared and not is_fixed(comparison):
         raise CannotTell("draws")
-    if column == "content" and any(map(_changes_unseen, (a, b))):
+    if column == "content" and any(map(changes_unseen, (a, b))):
         seen = ~a.column("draws").missing()[rows_a]
         rows_a, rows_b = rows_a[seen], rows_b[seen]
         if not len(rows_b):
             raise CannotTell("draws")
     require_equal_arguments(a.stream, b.stream)
+    undecidable = column == "content" and not exchanged and may_be_drawn(a, b, rows_a)
     return [
         _fault(
             b,
             column,
             rows_b,
-            cause="The source is listed in another order, or its names were exchanged."
-            if exchanged
-            else "The source, or how it is read, gives other bytes for the same records.",
+            cause=_cause(exchanged=exchanged, undecidable=undecidable),
             where="the baseline has them under others of these records"
             if exchanged
             else "the baseline has other bytes",
+            undecidable=undecidable,
         )
     ]
 
 
-def _changes_unseen(view: StreamView) -> bool:
-    """Tell whether records without draws change within a run, as by an augmentation."""
-    if not view.has("draws"):
-        return False
-    hidden = view.column("draws").missing()
-    if not hidden.any():  # sorting long runs takes seconds
-        return False
-    changed = _unlike_first(view, "content") & hidden
-    return bool(changed.any()) and not _are_few(view, changed, hidden)
+def _cause(*, exchanged: bool, undecidable: bool) -> str:
+    if exchanged:
+        return "The source is listed in another order, or its names were exchanged."
+    if undecidable:
+        return (
+            "The source, how it is read, or an augmentation whose draws nobody saw gives other "
+            "bytes for the same records: nothing in these runs tells which."
+        )
+    return "The source, or how it is read, gives other bytes for the same records."
 
 
 def _are_exchanged(a: Column, b: Column) -> bool:
@@ -281,40 +211,15 @@ def _are_exchanged(a: Column, b: Column) -> bool:
     return len(b.values) > 1 and contains(a.values, b.values).mean() > 0.5  # noqa: PLR2004
 
 
-def _is_fixed(comparison: Comparison) -> bool:
-    """Tell whether content does not depend on draws, or draws must be the same."""
-    a, b = comparison.a, comparison.b
-    if a.declared("purpose") == b.declared("purpose") == "eval":
-        return True
-    if _comes_again(a) and not any(_unlike_first(view, "content").any() for view in (a, b)):
-        return True
-    if "raw" in a.compared or _is_bound_to_epochs(comparison):
-        return False  # the bytes are the same, or draws are likelier to change with the epoch
-    if are_drawn_together(a.stream) or are_drawn_together(b.stream):
-        return False
-    seeded_alike = a.declared("seed") is not None and a.declared("seed") == b.declared("seed")
-    if seeded_alike and not comparison.counts.moved:  # draws may follow the place
-        return True
-    return float(comparison.drifted.mean()) <= FEW_BETWEEN_RUNS
-
-
-def _is_bound_to_epochs(comparison: Comparison) -> bool:
-    """Tell whether all content of some epochs differs, and none of others."""
-    epoch = comparison.a.epoch[comparison.alignment.rows_a]
-    numbers = np.unique(epoch, return_inverse=True)[1]
-    share = np.bincount(numbers, comparison.drifted) / np.bincount(numbers)
-    return bool(share.max() > 1 - FEW and share.min() < FEW)
-
-
-def _comes_again(view: StreamView) -> bool:
-    """Tell whether records come in several epochs, each of which could draw anew."""
-    if not view.has("epoch"):
-        return view.declared("replacement") is not True and not view.record.is_distinct
-    epochs = [distinct(view.record.values[rows]) for rows in view.epochs.values()]
-    return not are_distinct(np.concatenate(epochs))
-
-
-def _fault(view: StreamView, column: str, rows: Integers, *, cause: str, where: str) -> Fault:
+def _fault(
+    view: StreamView,
+    column: str,
+    rows: Integers,
+    *,
+    cause: str,
+    where: str,
+    undecidable: bool | None = None,
+) -> Fault:
     records = distinct(view.record.values[rows])
     named = view.identify(records[:SHOWN])
     evidence: dict[str, JsonValue] = {
@@ -323,6 +228,8 @@ def _fault(view: StreamView, column: str, rows: Integers, *, cause: str, where: 
         "rows": len(rows),
         "epochs": distinct(view.epoch[rows])[:SHOWN].tolist(),
     }
+    if undecidable is not None:
+        evidence["undecidable"] = undecidable
     if view.has("worker"):
         workers = view.column("worker").take(rows)
         evidence["workers"] = [workers.show_value(value) for value in np.unique(workers.values)]

@@ -88,6 +88,41 @@ def test_content_that_never_varies_is_no_augmentation(tmp_path: Path) -> None:
     assert len(findings_of(compare(tmp_path, a, b), RULE)) == 1
 
 
+def unseen(run: int, every: int, epochs: int, *, draws: bool) -> dict[str, Any]:
+    """Deliver 60 records in each epoch; each so-many-th has other content in each run."""
+    places = [(record, epoch) for epoch in range(epochs) for record in range(60)]
+    rows = {
+        "epoch": [epoch for _, epoch in places],
+        "record": [record for record, _ in places],
+        "content": [1000 + record + 5000 * run * (record % every == 0) for record, _ in places],
+    }
+    return rows | ({"draws": [None] * len(places)} if draws else {})
+
+
+@pytest.mark.parametrize("draws", [False, True])
+@pytest.mark.parametrize("every", [1, 12])
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_content_that_does_not_come_again_does_not_tell_the_source_from_an_augmentation(
+    epochs: int, every: int, draws: bool, tmp_path: Path
+) -> None:
+    a, b = (unseen(run, every, epochs, draws=draws) for run in (1, 2))
+    (finding,) = findings_of(compare(tmp_path, a, b, seed=7, shuffle=True), RULE)
+    source, doubt = "The source, or how it is read,", "an augmentation whose draws nobody saw"
+
+    assert finding.severity is Severity.FAIL
+    assert evidence_of(finding)["undecidable"] is (epochs == 1)
+    assert str(finding.cause).startswith(source) is (epochs > 1)
+    assert (doubt in str(finding.cause)) is (epochs == 1)
+
+
+@pytest.mark.parametrize("purpose", ["train", "eval"])
+def test_an_evaluation_has_no_augmentation_that_nobody_saw(purpose: str, tmp_path: Path) -> None:
+    a, b = (unseen(run, 12, 1, draws=False) for run in (1, 2))
+    (finding,) = findings_of(compare(tmp_path, a, b, purpose=purpose), RULE)
+
+    assert evidence_of(finding)["undecidable"] is (purpose == "train")
+
+
 def test_other_content_under_other_draws_is_a_consequence(tmp_path: Path) -> None:
     a = rows_of(20, "content") | {"draws": [*range(20)]}
     b = rows_of(20, "content", r3=1) | {"draws": [0, 1, 2, 99, *range(4, 20)]}
