@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from detloader.audits.measures.conditions import config_differences
+from detloader.audits.measures.conditions import config_differences, declared_differences
 from detloader.findings import Severity, Verdict
 
 if TYPE_CHECKING:
@@ -39,9 +39,10 @@ def with_arguments(result: StreamResult, a: Stream, b: Stream) -> StreamResult:
     if result.verdict not in DIFFERENT:
         return result
     loud = [finding for finding in result.findings if finding.severity is not Severity.NOTE]
+    differing = {**declared_differences(a, b), **config_differences(a, b)}
     told = {
         name: values
-        for name, values in config_differences(a, b).items()
+        for name, values in differing.items()
         if not any(_names(finding, name, values) for finding in loud)
     }
     if not told:
@@ -68,9 +69,28 @@ def _tell(differing: dict[str, JsonValue]) -> str:
 
 
 def _both(values: JsonValue) -> str:
-    shown = [*map(_show, values)] if isinstance(values, list) else [_show(values)]
+    if not isinstance(values, list):
+        return _cut(_text(values), 0)
+    entries = [_entries(value) for value in values]
+    if all(len(each) > 1 for each in entries) and max(map(len, map(_text, values))) > LONGEST:
+        return _first_other(*entries)
+    shown = [*map(_text, values)]
     start = max(0, _alike(shown) - BEFORE) if max(map(len, shown)) > LONGEST else 0
     return " and ".join(_cut(value, start) for value in shown)
+
+
+def _entries(value: JsonValue) -> dict[str, JsonValue]:
+    if isinstance(value, list):
+        return {str(place): entry for place, entry in enumerate(value)}
+    return value if isinstance(value, dict) else {}
+
+
+def _first_other(left: dict[str, JsonValue], right: dict[str, JsonValue]) -> str:
+    """Show the first entry that differs, of lists or mappings that may have millions."""
+    count = " and ".join(f"{count:,}" for count in dict.fromkeys(map(len, (left, right))))
+    other = (name for name in left | right if left.get(name) != right.get(name))
+    name = next(other)
+    return f"{count} entries; {name}: {_both([left.get(name), right.get(name)])}"
 
 
 def _alike(shown: Sequence[str]) -> int:
@@ -79,7 +99,7 @@ def _alike(shown: Sequence[str]) -> int:
     return sum(1 for _ in takewhile(lambda pair: len({*pair}) == 1, pairs))
 
 
-def _show(value: JsonValue) -> str:
+def _text(value: JsonValue) -> str:
     if value is None:
         return "none"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

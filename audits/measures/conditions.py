@@ -27,6 +27,7 @@ __all__ = [
     "PERSISTENCE",
     "are_drawn_together",
     "config_differences",
+    "declared_differences",
     "declared_of",
     "effective_seed",
     "environment_variable",
@@ -134,14 +135,20 @@ def _entry(stream: Stream, name: str) -> Any:
     return UNKNOWN if config is UNKNOWN else config.get(name, UNKNOWN)
 
 
-def setting_differences(a: Stream, b: Stream) -> list[str]:
-    """Name the other declared fields that differ.
+def declared_differences(a: Stream, b: Stream) -> dict[str, JsonValue]:
+    """Give the other declared fields that both declare, and declare otherwise, in both values.
 
     Where other ranks share one global batch, the rows of each follow from their number.
     """
-    names = list(_differences(a, b, SETTINGS))
-    if "batch_size" in names and _global_batch(a) == _global_batch(b) != UNKNOWN:
-        names.remove("batch_size")
+    fields = _differences(a, b, SETTINGS)
+    if _global_batch(a) == _global_batch(b) != UNKNOWN:
+        fields.pop("batch_size", None)
+    return fields
+
+
+def setting_differences(a: Stream, b: Stream) -> list[str]:
+    """Name the declared fields that differ besides those of the topology."""
+    names = list(declared_differences(a, b))
     return [*names, "config"] if config_differences(a, b) else names
 
 

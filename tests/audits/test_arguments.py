@@ -66,6 +66,51 @@ def test_an_argument_that_a_finding_names_is_not_told_again(tmp_path: Path) -> N
     assert result.reason is None
 
 
+def declare(folder: Path, a: dict[str, Any], b: dict[str, Any]) -> str:
+    rows = {"record": [*range(12)]}, {"record": [*range(11, -1, -1)]}
+    runs = [
+        write_run(folder / name, each, declared)
+        for name, each, declared in zip("ab", rows, (a, b), strict=True)
+    ]
+    return str(audit(*runs).reason)
+
+
+def test_declared_fields_that_differ_are_told_with_the_configuration(tmp_path: Path) -> None:
+    a = {"replacement": True, "num_samples": 12, "batch_size": 4, "config": {"size": 1}}
+    b = {"replacement": True, "num_samples": 14, "source_size": 12, "config": {"size": 2}}
+    told = declare(tmp_path, a | {"shuffle": False}, b | {"shuffle": True})
+
+    assert told.endswith(
+        "; arguments that differ: shuffle (false and true), num_samples (12 and 14), size (1 and 2)"
+    )
+
+
+def test_rows_of_a_batch_that_follow_from_the_number_of_ranks_are_no_argument(
+    tmp_path: Path,
+) -> None:
+    a, b = ({"batch_size": rows, "world_size": 12 // rows} for rows in (3, 4))
+
+    assert "arguments" not in declare(tmp_path, a, b)
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("longer", [0, 1])
+def test_of_long_weights_the_first_that_differs_is_shown(
+    longer: int, named: bool, tmp_path: Path
+) -> None:
+    plain = [1.0] * 3000
+    other = [*plain[:-1], 2.5] if not longer else [*plain, 2.5]
+    weights = [
+        {str(place): weight for place, weight in enumerate(each)} if named else each
+        for each in (plain, other)
+    ]
+    told = declare(tmp_path, *({"weights": each, "replacement": True} for each in weights))
+    first = "none" if longer else "1.0"
+    count = "3,000 and 3,001" if longer else "3,000"
+
+    assert f"weights ({count} entries; {2999 + longer}: {first} and 2.5)" in told
+
+
 def test_equal_rows_need_no_argument(tmp_path: Path) -> None:
     result = compare(tmp_path, BATCHES, BATCHES, {"size": 4}, {"size": 3})
 
