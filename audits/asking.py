@@ -86,7 +86,7 @@ def ask_about_difference(
         of_both, no_both = _ask_runs(rule, comparison, known_b, together=together)
         findings = [_finding(rule, "b", fault) for fault in of_headers]
         findings += _sort_out(rule, of_a, of_b)
-        findings += [_finding(rule, "b", fault) for fault in of_both]
+        findings += [_finding(rule, "a" if fault.of_baseline else "b", fault) for fault in of_both]
         answers.add(rule, findings, [*no_headers, *no_a, *no_b, *no_both])
         if any(finding.severity is not Severity.NOTE for finding in findings):
             for known in (known_a, known_b):

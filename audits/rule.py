@@ -96,13 +96,18 @@ class CannotTell(Exception):  # noqa: N818 - an answer of a rule, not an error
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A finding as a rule gives it: the rule's name and the run are added later."""
+    """A finding as a rule gives it: the rule's name and the run are added later.
+
+    Attributes:
+        of_baseline: whether two runs were compared, and the fault is that of the first.
+    """
 
     severity: Severity
     message: str
     cause: str
     evidence: dict[str, JsonValue]
     confirm: str | None = None
+    of_baseline: bool = False
 
 
 @dataclass(slots=True)

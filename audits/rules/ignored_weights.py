@@ -258,6 +258,7 @@ def _fault(
         cause=cause,
         evidence=evidence,
         confirm=show(view.path),
+        of_baseline=owner == "b",
     )
 
 

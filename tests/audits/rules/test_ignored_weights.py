@@ -187,10 +187,25 @@ def test_weights_that_the_baseline_lacks_are_the_cause_too(kind: str, tmp_path: 
     result = audit(a, b)
     finding = result.findings[0]
 
-    assert (finding.rule, finding.severity) == (RULE, Severity.WARN)
+    assert (finding.rule, finding.severity, finding.run) == (RULE, Severity.WARN, "a")
     assert finding.message.startswith("In run a, which has no weights where run b has, ")
     assert finding.cause == "The baseline was drawn by Plain, which reads no weights."
     assert evidence_of(finding)["sampler"] == ["Plain", "Weighted"]
+
+
+def test_other_rates_are_no_fault_of_their_own_where_weights_were_dropped(tmp_path: Path) -> None:
+    rng = random.Random(0)
+    weights = [*[1.0] * 48, *[9.0] * 49]
+    told = {"shuffle": True, "source_size": 97, "num_samples": 500, "replacement": True}
+    epoch = [place // 500 for place in range(2000)]
+    rows = [
+        {"record": rng.choices(range(97), each, k=2000), "epoch": epoch} for each in (weights, None)
+    ]
+    a = write_run(tmp_path / "a", rows[0], told | {"weights": weights})
+    b = write_run(tmp_path / "b", rows[1], told)
+
+    assert loud_rules(audit(a, b)) == [RULE]
+    assert loud_rules(audit(a, b, ignore=[RULE])) == ["sampling-distribution"]
 
 
 def test_weights_that_neither_run_is_drawn_by_are_the_fault_of_the_run_that_has_them(
