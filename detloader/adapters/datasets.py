@@ -29,6 +29,9 @@ from detloader.recorder import Recorder, Sealing
 
 __all__ = ["RecordedDataset", "RecordedStream", "places", "suits", "wrap"]
 
+GIVEN_BITS = 64
+"""Bits that a seed has at most which a person, or a program, chose."""
+
 
 def suits(loader: object) -> bool:
     """Tell whether this is a dataset, and not a dictionary of several."""
@@ -73,8 +76,14 @@ def _config(loader: Any) -> dict[str, object]:
 
 def _about(loader: Any) -> dict[str, object]:
     about: dict[str, object] = {"loader": f"datasets.{_kind(loader)}", "config": _config(loader)}
-    if isinstance(loader, datasets.IterableDataset) and _is_shuffled(loader):
+    shuffles = _shuffles(loader) if isinstance(loader, datasets.IterableDataset) else []
+    if shuffles:
         about["shuffle"] = True
+    drawn = [seed for seed in map(_drawn_seed, shuffles) if seed is not None]
+    if drawn:
+        about["seed"] = None
+    if len(drawn) == len(shuffles) == 1:
+        about["seed_used"] = str(drawn[0])
     return about
 
 
@@ -93,13 +102,23 @@ def _about_table(loader: datasets.Dataset) -> dict[str, object]:
     return about | {"config": config}
 
 
-def _is_shuffled(stream: datasets.IterableDataset) -> bool:
-    node: Any = stream._ex_iterable  # noqa: SLF001  # nothing else says so
+def _shuffles(stream: datasets.IterableDataset) -> list[Any]:
+    """Return the steps of a stream that shuffle."""
+    found, node = [], stream._ex_iterable  # noqa: SLF001  # nothing else says so
     while node is not None:
         if "Shuffled" in type(node).__name__:
-            return True
+            found.append(node)
         node = getattr(node, "ex_iterable", None)
-    return False
+    return found
+
+
+def _drawn_seed(shuffle: Any) -> int | None:
+    """Return the seed that NumPy drew for a shuffle, of 128 bits; None where one was given."""
+    generator = getattr(shuffle, "generator", None)
+    if not isinstance(generator, np.random.Generator):
+        return None
+    entropy = getattr(generator.bit_generator.seed_seq, "entropy", None)
+    return entropy if isinstance(entropy, int) and entropy.bit_length() > GIVEN_BITS else None
 
 
 def _kind(loader: Any) -> str:

@@ -25,7 +25,7 @@ def table(size: int = 10) -> datasets.Dataset:
     )
 
 
-def stream(size: int = 10, seed: int = 3) -> datasets.IterableDataset:
+def stream(size: int = 10, seed: int | None = 3) -> datasets.IterableDataset:
     return table(size).to_iterable_dataset(num_shards=2).shuffle(seed=seed, buffer_size=4)
 
 
@@ -270,6 +270,29 @@ def test_two_seeds_are_told_apart(tmp_path: Path) -> None:
 
     assert result.verdict is Verdict.REORDERED
     assert counts_of(result).missing == 0
+
+
+@pytest.mark.parametrize("seed", [3, None])
+def test_a_stream_that_nobody_seeded_says_so(seed: int | None, tmp_path: Path) -> None:
+    runs = [tmp_path / name for name in "ab"]
+    for run in runs:
+        with record(stream(40, seed), run, ids="name") as dataset:
+            list(dataset)
+    result = audit(*runs)
+    kinds = [each.evidence["kind"] for each in result.findings if each.rule == "seed-handling"]
+
+    assert kinds == ([] if seed else ["unseeded"])
+    assert result.verdict == ("identical" if seed else "reordered")
+
+
+def test_a_seed_that_was_drawn_is_kept_and_repeats_the_order(tmp_path: Path) -> None:
+    with record(stream(40, None), tmp_path / "a", ids="name") as dataset:
+        list(dataset)
+    drawn = open_run(tmp_path / "a").streams["main"].declared.seed_used
+    with record(stream(40, int(str(drawn))), tmp_path / "b", ids="name") as dataset:
+        list(dataset)
+
+    assert audit(tmp_path / "a", tmp_path / "b").verdict == "identical"
 
 
 def test_rows_that_were_not_selected_are_not_missed(tmp_path: Path) -> None:
