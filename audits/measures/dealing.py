@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from detloader.audits.columns import Integers
     from detloader.audits.view import StreamView
 
-__all__ = ["Breach", "declared_copies", "find_breaches"]
+__all__ = ["REPEATS", "Breach", "declared_copies", "find_breaches"]
 
 REPEATS = ("repeats", "repeat", "copies", "repeated_augmentation")
 """Entries of a configuration that say how often a record comes in an epoch."""

@@ -4,7 +4,9 @@
 
 Parts of a loader (workers of one rank, or ranks) that do not share the source
 out: each delivers all of it, some records come from several parts in one epoch,
-or each part walks with the stride of more parts than there are.
+or each part walks with the stride of more parts than there are. In an audit, where
+nobody recorded which worker delivered what, also records that each come as many times
+in an epoch of one run as it seems to have parts, and once in the other run: a warning.
 
 ## Why it hurts
 
@@ -31,11 +33,13 @@ that is recorded as it is, `detloader.name(loader, "val", declared=…)` with th
 ## Evidence
 
 - `by`: "worker" or "rank".
-- `kind`: "replicated", "overlap" or "gaps".
+- `kind`: "replicated", "overlap", "gaps", or "copies" where parts are not told.
 - `parts`: the workers or ranks concerned; `rank`: of workers, on which rank.
 - `records`: IDs that several parts deliver, 20 at most; `records_count`: all of them.
 - `never_delivered`: IDs of the gap, 20 at most; `never_delivered_count`: all of them.
 - `epoch`: the first epoch in which it happens; `epochs_count`: how many there are.
+- For copies: `times` that each record comes, `records_count`, and `undecidable`, for a
+  source that lists its records as often would give them, too.
 
 ## Limits
 
@@ -68,6 +72,8 @@ import numpy as np
 
 from detloader.audits.headers import goes_on
 from detloader.audits.integers import are_distinct, distinct, lacking
+from detloader.audits.measures.conditions import is_unexplained, require_equal_arguments
+from detloader.audits.measures.copies import copies_unlike
 from detloader.audits.measures.dealing import find_breaches
 from detloader.audits.measures.explained import explain_missing, explain_places
 from detloader.audits.measures.filling import without_filling
@@ -80,12 +86,13 @@ from detloader.findings import Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from detloader.audits.compare import Comparison
     from detloader.audits.measures.dealing import Breach
     from detloader.audits.rule import Known
     from detloader.audits.view import StreamView
     from detloader.findings import JsonValue
 
-__all__ = ["EXAMPLE", "STAGE", "check_run"]
+__all__ = ["EXAMPLE", "STAGE", "check_run", "compare_runs"]
 
 STAGE = Stage.TOPOLOGY
 
@@ -118,6 +125,42 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
     if missing and not faults:
         raise CannotTell(*missing)
     return faults
+
+
+def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
+    """Find records that each come several times, and once in the other run."""
+    a, b = comparison.a, comparison.b
+    if not is_unexplained(comparison, known) or any(goes_on(view.stream) for view in (a, b)):
+        return []
+    if any(view.ranks > 1 or view.has("worker") for view in (a, b)):
+        return []  # these are asked one by one
+    require_equal_arguments(a.stream, b.stream)
+    if times := copies_unlike(b, a):
+        return [_copied(b, times, of_baseline=False)]
+    if times := copies_unlike(a, b):
+        return [_copied(a, times, of_baseline=True)]
+    return []
+
+
+def _copied(view: StreamView, times: int, *, of_baseline: bool) -> Fault:
+    records = view.rows // times // len(view.epochs)
+    where = "the other run" if of_baseline else "the baseline"
+    return Fault(
+        severity=Severity.WARN,
+        message=f"Each of {records} records comes {times} times in an epoch, and once in {where}.",
+        cause=f"The source is not divided, and each of {times} workers reads all of it, or it "
+        f"lists each record {times} times.",
+        evidence={
+            "by": "worker",
+            "kind": "copies",
+            "times": times,
+            "records_count": records,
+            "epoch": min(view.epochs),
+            "epochs_count": len(view.epochs),
+            "undecidable": True,
+        },
+        of_baseline=of_baseline,
+    )
 
 
 def _may_be_too_many_parts(view: StreamView) -> bool:

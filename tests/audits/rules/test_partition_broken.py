@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from detloader.audits import audit, check
-from detloader.findings import Result
+from detloader.findings import Result, Severity
 from tests.support.results import evidence_of, findings_of, lacking, loud_rules
 from tests.support.runs import write_run
 
@@ -47,6 +47,57 @@ def test_parts_that_all_read_everything(by: str, text: bool, parts: int, tmp_pat
     assert evidence_of(finding)["by"] == by
     assert evidence_of(finding)["parts"] == [*range(parts)]
     assert evidence_of(finding)["records_count"] == 12
+
+
+def in_turn(copies: int, *, blocks: int = 5, shuffle: bool = False) -> dict[str, list[Any]]:
+    """Let workers that nobody recorded deliver 40 records each, some rows of each in turn."""
+    record = [
+        place
+        for first in range(0, 40, blocks)
+        for _ in range(copies)
+        for place in range(first, first + blocks)
+    ]
+    if shuffle:
+        random.Random(7).shuffle(record)
+    return {"epoch": [0] * len(record) + [1] * len(record), "record": record * 2}
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("copies", [2, 3])
+def test_workers_that_nobody_recorded_and_that_all_read_everything(
+    copies: int, shuffle: bool, swapped: bool, tmp_path: Path
+) -> None:
+    runs = [
+        write_run(tmp_path / name, in_turn(each, shuffle=shuffle), {"shuffle": shuffle})
+        for name, each in (("once", 1), ("often", copies))
+    ]
+    result = audit(*(runs[::-1] if swapped else runs))
+    (finding,) = findings_of(result, RULE)
+
+    assert (finding.severity, finding.run) == (Severity.WARN, "a" if swapped else "b")
+    assert (evidence_of(finding)["times"], evidence_of(finding)["records_count"]) == (copies, 40)
+    assert evidence_of(finding)["undecidable"] is True
+
+
+@pytest.mark.parametrize(
+    ("often", "declared"),
+    [
+        (in_turn(2), {"config": {"repeats": 2}}),
+        (in_turn(2), {"replacement": True}),
+        (in_turn(2), {"num_samples": 80}),
+        (in_turn(2, blocks=40), {}),
+        ({"epoch": [0] * 80 + [1] * 80, "record": [*range(40), *[0] * 40] * 2}, {}),
+    ],
+    ids=["repeats", "replacement", "samples", "passes", "one record"],
+)
+def test_records_that_come_several_times_for_another_reason_are_passed(
+    often: dict[str, Any], declared: dict[str, Any], tmp_path: Path
+) -> None:
+    a = write_run(tmp_path / "a", in_turn(1), {"shuffle": False})
+    b = write_run(tmp_path / "b", often, {"shuffle": False} | declared)
+
+    assert findings_of(audit(a, b), RULE) == []
 
 
 def test_ranks_that_each_shuffle_for_themselves_overlap_and_leave_gaps(tmp_path: Path) -> None:
