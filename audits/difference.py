@@ -43,6 +43,8 @@ def audit_rows(
         return _result(pair, Verdict.INCONCLUSIVE, NO_COMMON_ROWS)
     comparison = compare(pair.common_a, number_alike(pair.common_a, pair.common_b))
     result = _audit_pair(pair, comparison, selection)
+    if numbering := pair.tell_numbering():
+        result = msgspec.structs.replace(result, reason=joined(result.reason, numbering))
     if comparison.b is not pair.common_b:
         result = _with_numbering(result, pair.common_a, pair.common_b)
     if not selection.pictures:

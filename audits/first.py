@@ -16,6 +16,7 @@ from detloader.audits.columns import Column
 from detloader.audits.headers import unequal_blocks, unequal_digests
 from detloader.audits.integers import slices
 from detloader.audits.pairs import load_pair
+from detloader.audits.sampled import joined
 from detloader.audits.view import load_views
 from detloader.findings import FirstDifference
 from detloader.manifest.schema import BLOCK_ROWS
@@ -73,7 +74,7 @@ def find_first(
     if blocks is None:
         pair = load_pair(*sources[0], *sources[1])
         found = first_difference(pair.common_a, pair.common_b)
-        return found, pair.coverage, pair.tell_restart()
+        return found, pair.coverage, joined(pair.tell_restart(), pair.tell_numbering())
     rows = max(stream_a.rows, stream_b.rows)
     coverage = rows / max(stream_a.delivered, stream_b.delivered)
     return _first_in_blocks(sources, blocks), coverage, None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.batches import place_in_epoch
-from detloader.audits.continued import from_restart
+from detloader.audits.continued import from_restart, later
 from detloader.audits.headers import goes_on
 from detloader.audits.integers import distinct
 from detloader.audits.measures.conditions import config_differences
@@ -38,6 +38,7 @@ class Pair:
         coverage: compared rows over the rows of the longer run, 0 to 1.
         before: rows of one run that come before the other one goes on with it, and were not
             compared.
+        later: by how many the numbers of that other one's epochs were raised, to be the same.
     """
 
     a: StreamView
@@ -46,13 +47,26 @@ class Pair:
     common_b: StreamView
     coverage: float
     before: int
+    later: int
 
     def tell_restart(self) -> str | None:
         """Say from where on the runs were compared, where one of them goes on with the other."""
         if not self.before:
             return None
-        whole, resumed = sorted((self.a, self.b), key=lambda view: goes_on(view.stream))
+        whole, resumed = self._whole_and_resumed()
         return f"{resumed.path} goes on after the first {self.before:,} rows of {whole.path}"
+
+    def tell_numbering(self) -> str | None:
+        """Say which epoch the first one of a run is that counts its epochs anew."""
+        if not self.later:
+            return None
+        whole, resumed = self._whole_and_resumed()
+        first = int(resumed.epoch[0])
+        return f"epoch {first - self.later} of {resumed.path} is epoch {first} of {whole.path}"
+
+    def _whole_and_resumed(self) -> tuple[StreamView, StreamView]:
+        whole, resumed = sorted((self.a, self.b), key=lambda view: goes_on(view.stream))
+        return whole, resumed
 
 
 def load_pair(path_a: str, stream_a: Stream, path_b: str, stream_b: Stream) -> Pair:
@@ -64,7 +78,8 @@ def load_pair(path_a: str, stream_a: Stream, path_b: str, stream_b: Stream) -> P
     a, b = rows_of_both(a, b)
     otherwise = config_differences(stream_a, stream_b)
     a, b = replace(a, otherwise=otherwise), replace(b, otherwise=otherwise)
-    late_a, late_b = from_restart(*_common_columns(a, b))
+    late_a, late_b, raised = from_restart(*_common_columns(a, b))
+    a, b = map(later, (a, b), raised)
     common_a, common_b = _common_rows(late_a, late_b)
     longer = max(stream_a.delivered, stream_b.delivered)
     return Pair(
@@ -74,6 +89,7 @@ def load_pair(path_a: str, stream_a: Stream, path_b: str, stream_b: Stream) -> P
         common_b=common_b,
         coverage=max(common_a.rows, common_b.rows) / longer,
         before=max(a.rows - late_a.rows, b.rows - late_b.rows),
+        later=max(raised),
     )
 
 

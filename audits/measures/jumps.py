@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.measures.restarts import labelled_position, restarts_of, resume_position
+from detloader.audits.measures.restarts import labelled_position, restarts_of, told_position
 from detloader.audits.rule import CannotTell
 
 if TYPE_CHECKING:
@@ -35,14 +35,16 @@ class Jump:
         actual: the row that came; None where no part of the uninterrupted run fits.
         matched: rows that agree from there on.
         number: which restart it is, from 1; a place at which the run departs later on is
-            counted as a further one.
+            counted as a further one, unless an epoch begins there.
+        late: whether it is that epoch which is not the right one.
     """
 
     restart: int
     expected: int
     actual: int | None
     matched: int
-    number: int
+    number: int = 1
+    late: bool = False
 
 
 def find_jumps(
@@ -54,13 +56,13 @@ def find_jumps(
         raise CannotTell("the same ranks in both runs")
     for rank, rows in resumed.by_rank():
         one, other = whole.take(parts[rank]), resumed.take(rows)
-        position = resume_position(one, other)
+        position = told_position(one, other)
         restarts = restarts_of(one, other, position)
         if not len(restarts):
             continue
         before = int(restarts[0])
         if np.array_equal(one.record.values[:before], other.record.values[:before]):
-            jump = _find_jump(one.record.values, other.record.values, restarts, position)
+            jump = _find_jump(one, other, restarts, position)
             if jump is not None:
                 yield rank, one, other, jump
 
@@ -83,7 +85,7 @@ def find_undeclared(
         if position is None:
             continue
         first = np.zeros(1, np.int64)
-        jump = _find_jump(one.record.values, other.record.values, first, position)
+        jump = _find_jump(one, other, first, position)
         if jump is not None and jump.restart == 0 and jump.actual is not None:
             yield rank, one, other, jump
 
@@ -96,17 +98,18 @@ def _first_label(view: StreamView) -> tuple[int, int] | None:
 
 
 def _find_jump(
-    whole: Integers, resumed: Integers, restarts: Integers, position: int | None
+    one: StreamView, other: StreamView, restarts: Integers, position: int | None
 ) -> Jump | None:
     """Find the first restart that went on elsewhere than it should; None where all are exact.
 
     Args:
-        whole: records of one rank, uninterrupted.
-        resumed: records of the same rank, with restarts.
+        one: rows of one rank, uninterrupted.
+        other: rows of the same rank, with restarts.
         restarts: shape (restarts,), int64; ascending rows of the resumed run.
         position: row of the uninterrupted run that the first restart should go on with; None
             where it goes on where the rows before it ended.
     """
+    whole, resumed = one.record.values, other.record.values
     shift = 0
     for number, restart in enumerate(restarts.tolist(), 1):
         end = int(restarts[number]) if number < len(restarts) else len(resumed)
@@ -125,13 +128,13 @@ def _find_jump(
         if not matched:
             expected = wanted[0]
         departed = restart + matched
-        return _jump(
-            whole, resumed[departed:end], departed, expected + matched, number + bool(matched)
-        )
+        late = matched > 0 and bool(other.epoch[departed] != other.epoch[departed - 1])
+        jump = _jump(whole, resumed[departed:end], departed, expected + matched)
+        return replace(jump, number=number + (matched > 0 and not late), late=late)
     return None
 
 
-def _jump(whole: Integers, rest: Integers, restart: int, expected: int, number: int) -> Jump:
+def _jump(whole: Integers, rest: Integers, restart: int, expected: int) -> Jump:
     places = np.flatnonzero(whole == rest[0])
     nearest = places[np.argsort(np.abs(places - expected), kind="stable")][:TRIED]
     lengths = [_common(whole[place:], rest) for place in nearest.tolist()]
@@ -139,8 +142,8 @@ def _jump(whole: Integers, rest: Integers, restart: int, expected: int, number: 
         best = int(np.argmax(lengths))
         place, matched = int(nearest[best]), lengths[best]
         if matched >= min(CERTAIN, len(rest), max(len(whole) - place, 2)):
-            return Jump(restart, expected, place, matched, number)
-    return Jump(restart, expected, None, 0, number)
+            return Jump(restart, expected, place, matched)
+    return Jump(restart, expected, None, 0)
 
 
 def _common(left: Integers, right: Integers) -> int:

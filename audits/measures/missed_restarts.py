@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from detloader.audits.compare import others
+from detloader.audits.continued import from_restart, later
 from detloader.audits.integers import distinct
 from detloader.audits.measures.conditions import is_resumed
 from detloader.audits.measures.explained import explain_missing
@@ -86,5 +87,7 @@ def _whole(a: StreamView, b: StreamView) -> tuple[StreamView, StreamView]:
     """Give all rows of both runs, where only a common beginning was compared."""
     if a.rows == a.stream.rows and b.rows == b.stream.rows:
         return a, b
-    first, second = load_views([(a.path, a.stream), (b.path, b.stream)])
+    views = load_views([(a.path, a.stream), (b.path, b.stream)])
+    raised = from_restart(*views).later
+    first, second = map(later, views, raised)
     return first, second

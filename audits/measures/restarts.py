@@ -21,8 +21,10 @@ __all__ = [
     "first_place",
     "is_joined",
     "labelled_position",
+    "places_of_records",
     "restarts_of",
     "resume_position",
+    "told_position",
 ]
 
 CERTAIN = 4
@@ -49,6 +51,25 @@ def _marked_rows(view: StreamView) -> Integers:
     changes = np.flatnonzero(np.diff(state, prepend=0))
     restarts: Integers = changes[state[changes] != 0]
     return restarts
+
+
+def told_position(whole: StreamView, resumed: StreamView) -> int | None:
+    """Give the row of the uninterrupted run at which the other goes on, as far as it says.
+
+    Where it does not declare it, but marks its first row, labels of batches may tell.
+
+    Args:
+        whole: rows of one rank of the uninterrupted run, in delivery order.
+        resumed: the same rank of the resumed run.
+    """
+    position = resume_position(whole, resumed)
+    if position is None and _begins_marked(resumed):
+        return labelled_position(whole, resumed)
+    return position
+
+
+def _begins_marked(view: StreamView) -> bool:
+    return 0 in _marked_rows(view)[:1]
 
 
 def resume_position(whole: StreamView, resumed: StreamView) -> int | None:
@@ -114,8 +135,19 @@ def is_joined(whole: StreamView, resumed: StreamView, position: int) -> bool:
 
 def first_place(whole: StreamView, resumed: StreamView) -> int | None:
     """Give the row of a run that the first rows of another are; None where they are none of it."""
-    places = np.flatnonzero(whole.record.values == resumed.record.values[0])[:TRIED].tolist()
+    places = places_of_records(whole, resumed)
     return next((place for place in places if _is_like(whole, place, resumed, CERTAIN)), None)
+
+
+def places_of_records(whole: StreamView, resumed: StreamView) -> list[int]:
+    """Give the rows of a run from which on it has the first records of another, in any epoch."""
+    records, begun = whole.record.values, resumed.record.values[:CERTAIN]
+    places: list[int] = np.flatnonzero(records == begun[0])[:TRIED].tolist()
+    return [
+        place
+        for place in places
+        if np.array_equal(records[place : place + len(begun)], begun[: len(records) - place])
+    ]
 
 
 def _is_like(whole: StreamView, place: int, resumed: StreamView, rows: int) -> bool:
@@ -156,7 +188,8 @@ def labelled_position(whole: StreamView, later: StreamView) -> int | None:
     """Give the row of a run at which another one begins that does not declare a restart.
 
     Labels tell it: those of its first batch come later in their epoch than that begins in the
-    first run, and its further epochs, of which there is one at least, begin with the same labels.
+    first run, and its further epochs begin with the same labels. There is one at least, unless
+    the first row is marked: batches may be numbered from 0 in one run, and from 1 in the other.
 
     Args:
         whole: rows of one rank, in delivery order.
@@ -164,10 +197,14 @@ def labelled_position(whole: StreamView, later: StreamView) -> int | None:
     """
     if "batch" not in whole.compared or "batch" not in later.compared or not later.rows:
         return None
+    if whole.declared("batch_size") != later.declared("batch_size"):
+        return None  # a label stands for other rows
     wanted, came = _first_labels(whole), _first_labels(later)
     epoch = int(later.epoch[0])
     further = [number for number in came.keys() & wanted.keys() if number != epoch]
-    if epoch not in wanted or not further or any(came[n] != wanted[n] for n in further):
+    if not further and not _begins_marked(later):
+        return None
+    if epoch not in wanted or any(came[n] != wanted[n] for n in further):
         return None
     batch = whole.compared["batch"].values
     rows = np.flatnonzero((whole.epoch == epoch) & (batch == came[epoch]))

@@ -27,8 +27,8 @@ buffers hold but have not delivered. Load the state before the iterator is made.
 ## Evidence
 
 - `kind`: "gap", "overlap", "from-start", "epoch-order" or "other-order".
-- `restart`: which restart, from 1; `row`: the row of the resumed run, in its rank;
-  `ranks`: the ranks on which it happens.
+- `restart`: which restart, from 1; `row`: the row of the resumed run, in its rank, which
+  is that of a later epoch where the first is right; `ranks`: those on which it happens.
 - `expected`, `actual`: IDs of the record that should have come, and that came.
 - `offset`: records by which the restart is off, negative where it lies behind; null
   for another order.
@@ -41,11 +41,13 @@ buffers hold but have not delivered. Load the state before the iterator is made.
 ## Limits
 
 Needs a run that declares `resume`, or has a `resumed` column, and a baseline without
-the interruption. Where neither run has them, a restart is told by labels: those of the first
-`batch` are later ones of an epoch than the other run's first, and a further epoch shows that
-both runs number alike. A log that has the rows of the whole run may be of both parts, or of a
-start from the beginning: `parent`, or `resumed`, tells. Another order is said of the
-restart only where no other rule tells the runs apart. Speaks of records, not of draws.
+the interruption. A part that marks its first row, and declares no place, should go on
+where the label of its first `batch` says. Where neither run has them, a restart is told
+by labels: those of the first `batch` are later ones of an epoch than the other run's
+first, and a further epoch shows that both runs number alike. A log that has the rows of
+the whole run may be of both parts, or of a start from the beginning: `parent`, or
+`resumed`, tells. Another order is said of the restart only where no other rule tells the
+runs apart. Speaks of records, not of draws.
 
 ## Seen in
 
@@ -160,7 +162,7 @@ def _fault(missed: MissedRestart) -> Fault:
         evidence["declared"] = [resume.position, resume.unit]
     return Fault(
         severity=Severity.FAIL,
-        message=_message(evidence),
+        message=_message(evidence, late=jump.late),
         cause=CAUSES[kind],
         evidence=evidence,
     )
@@ -179,8 +181,9 @@ CAUSES = {
 }
 
 
-def _message(evidence: dict[str, JsonValue]) -> str:
-    where = f"Restart {evidence['restart']}, at row {evidence['row']}"
+def _message(evidence: dict[str, JsonValue], *, late: bool) -> str:
+    row = f"from row {evidence['row']} on" if late else f"at row {evidence['row']}"
+    where = f"Restart {evidence['restart']}, {row}"
     came = f"{evidence['actual']} came where {evidence['expected']} should have come"
     what = {
         "gap": f"skips {evidence['lost_count']} records",

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from detloader import audit, check, record, to_grain
 from detloader.findings import Counts, FirstDifference, Result, Verdict
-from tests.support.results import loud_rules
+from tests.support.results import evidence_of, loud_rules
 from tests.support.runs import write_run
 
 Rows = dict[str, list[Any]]
+
+SHUFFLED = {"shuffle": True, "seed": 1, "batch_size": 4, "source_size": 24}
 
 
 def whole(size: int, *, ranks: int = 1, batch: int = 4, epochs: int = 2) -> Rows:
@@ -145,17 +147,129 @@ def test_a_first_row_that_is_marked_tells_that_a_run_goes_on(
     assert loud_rules(check(b)) == []
 
 
-def test_a_marked_part_that_goes_on_nowhere_lacks_no_records(tmp_path: Path) -> None:
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_marked_part_that_goes_on_nowhere_lacks_no_records(
+    labelled: bool, tmp_path: Path
+) -> None:
     rows = whole(24)
     rest = {name: values[::-1] for name, values in after(rows, 28).items()}
     rest |= {"resumed": [True] * len(rest["record"]), "batch": sorted(rest["batch"])}
-    declared = {"shuffle": True, "seed": 1, "batch_size": 4, "source_size": 24}
+    if not labelled:
+        del rest["batch"]
     result = audit(
-        write_run(tmp_path / "a", rows, declared), write_run(tmp_path / "b", rest, declared)
+        write_run(tmp_path / "a", rows, SHUFFLED), write_run(tmp_path / "b", rest, SHUFFLED)
     )
 
     assert result.verdict is Verdict.CHANGED
-    assert loud_rules(result) == []
+    assert loud_rules(result) == (["resume-drift"] if labelled else [])
+
+
+def counted_anew(rest: Rows) -> Rows:
+    """Number the epochs of a part from 0, and mark those rows of it that were resumed."""
+    first = rest["epoch"][0]
+    return rest | {
+        "epoch": [epoch - first for epoch in rest["epoch"]],
+        "resumed": [epoch == first for epoch in rest["epoch"]],
+    }
+
+
+def compare_marked(folder: Path, a: Rows, b: Rows, **more: Any) -> Result:
+    """Compare a part that marks its first row, both ways."""
+    write_run(folder / "a", a | {"resumed": [False] * len(a["epoch"])}, SHUFFLED)
+    write_run(folder / "b", b, SHUFFLED | more)
+    result, turned = (audit(folder / x, folder / y) for x, y in ("ab", "ba"))
+    assert (turned.verdict, turned.reason) == (result.verdict, result.reason)
+    return result
+
+
+@pytest.mark.parametrize(("ranks", "labelled"), [(1, True), (1, False), (3, True), (3, False)])
+@pytest.mark.parametrize("shuffled", [True, False])
+@pytest.mark.parametrize(
+    "resume",
+    [
+        {},
+        {"resume": {"position": 8, "unit": "batches"}},
+        {"resume": {"position": 2, "unit": "batches", "epoch": 1}, "parent": "0" * 64},
+    ],
+)
+def test_a_part_that_counts_its_epochs_anew_goes_on_with_those_that_they_are(
+    resume: dict[str, Any], shuffled: bool, ranks: int, labelled: bool, tmp_path: Path
+) -> None:
+    size = 24 * ranks
+    rows = whole(size, ranks=ranks, epochs=3)
+    if not shuffled:
+        rows["record"] = [*range(size)] * 3
+        rows["content"] = [*range(1, size + 1)] * 3
+    if not labelled:
+        del rows["batch"]
+    result = compare_marked(tmp_path, rows, counted_anew(after(rows, 32)), **resume)
+
+    assert result.verdict is Verdict.IDENTICAL
+    assert result.findings == []
+    place = f"b goes on after the first {32 * ranks} rows"
+    assert place in str(result.reason)
+    assert "epoch 0 of" in str(result.reason)
+    assert "is epoch 1 of" in str(result.reason)
+
+
+def test_in_a_later_epoch_that_counts_anew_other_content_is_all_that_differs(
+    tmp_path: Path,
+) -> None:
+    rows = whole(24)
+    rest = counted_anew(after(rows, 32))
+    rest["content"][5] = 7_000
+    result = compare_marked(tmp_path, rows, rest)
+
+    assert (result.verdict, result.differences) == (Verdict.CHANGED, Counts(content=1))
+    assert loud_rules(result) == ["content-drift"]
+    assert "is epoch 1 of" in str(result.reason)
+
+
+@pytest.mark.parametrize("off", [-4, 4])
+@pytest.mark.parametrize("declared", [True, False])
+def test_where_epochs_count_anew_rows_that_were_skipped_or_came_again_are_told(
+    declared: bool, off: int, tmp_path: Path
+) -> None:
+    rows = whole(24, epochs=3)
+    rest = counted_anew(after(rows, 32 + off))
+    first = rest["epoch"].count(0)
+    rest["batch"][:first] = [2 + place // 4 for place in range(first)]
+    resume = {"resume": {"position": 8, "unit": "batches"}} if declared else {}
+    result = compare_marked(tmp_path, rows, rest, **resume)
+
+    assert result.verdict is Verdict.CHANGED
+    assert loud_rules(result) == ["resume-drift"]
+    assert evidence_of(result.findings[0])["offset"] == off
+
+
+@pytest.mark.parametrize("anew", [True, False])
+@pytest.mark.parametrize("declared", [True, False])
+def test_an_epoch_after_the_resumed_one_is_told_as_no_further_restart(
+    declared: bool, anew: bool, tmp_path: Path
+) -> None:
+    rows = whole(24, epochs=3)
+    rest = after(rows, 32)
+    rest["record"][16:] = random.Random(9).sample(range(24), 24)
+    rest["content"][16:] = [number + 1 for number in rest["record"][16:]]
+    resumed = [epoch == 1 for epoch in rest["epoch"]]
+    rest = counted_anew(rest) if anew else rest | {"resumed": resumed}
+    resume = {"resume": {"position": 8, "unit": "batches"}} if declared else {}
+    result = compare_marked(tmp_path, rows, rest, **resume)
+
+    assert result.verdict is Verdict.REORDERED
+    assert loud_rules(result) == ["resume-drift"]
+    evidence = evidence_of(result.findings[0])
+    assert (evidence["restart"], evidence["row"], evidence["epoch"]) == (1, 16, 2)
+    assert "Restart 1, from row 16 on" in result.findings[0].message
+
+
+def test_an_epoch_that_a_loader_was_told_keeps_its_number(tmp_path: Path) -> None:
+    rows = whole(24, epochs=3)
+    rest = after(rows, 32)
+    rest["epoch"] = [epoch + 1 for epoch in rest["epoch"]]
+    result = compare_marked(tmp_path, rows, rest | {"resumed": [True] * len(rest["epoch"])})
+
+    assert result.verdict is Verdict.CHANGED
 
 
 @settings(deadline=None, max_examples=40)

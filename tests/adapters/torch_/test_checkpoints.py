@@ -135,3 +135,34 @@ def test_a_part_that_resumes_correctly_is_the_rest_of_the_whole_run(
     assert result.verdict is Verdict.IDENTICAL
     assert result.findings == []
     assert "goes on after the first 20 rows" in str(result.reason)
+
+
+@pytest.mark.parametrize("declared", [{}, {"resume": {"position": 18, "unit": "batches"}}])
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_a_part_of_a_later_epoch_is_the_rest_of_the_whole_run(
+    shuffle: bool, declared: dict[str, Any], tmp_path: Path
+) -> None:
+    numbers: Any = range(50)
+
+    def loader() -> Any:
+        generator = torch.Generator().manual_seed(5)
+        return StatefulDataLoader(numbers, batch_size=4, shuffle=shuffle, generator=generator)
+
+    with record(loader(), tmp_path / "whole") as twin:
+        for _ in range(2):
+            list(twin)
+    with record(loader(), tmp_path / "part") as twin:
+        list(twin)
+        steps = iter(twin)
+        for _ in range(5):
+            next(steps)
+        state = twin.state_dict()
+    rest = loader()
+    rest.load_state_dict(state)
+    with record(rest, tmp_path / "rest", declared=declared) as twin:
+        list(twin)
+    result = audit(tmp_path / "whole", tmp_path / "rest")
+
+    assert result.verdict is Verdict.IDENTICAL
+    assert result.findings == []
+    assert "goes on after the first 70 rows" in str(result.reason)
