@@ -71,12 +71,20 @@ def _mapping(dataset: datasets.Dataset) -> pa.ChunkedArray[Any] | None:
 
 def _config(loader: Any) -> dict[str, object]:
     config = {"fingerprint": getattr(loader, "_fingerprint", None), "split": str(loader.split)}
-    return {name: value for name, value in config.items() if value not in {None, "None"}}
+    told: dict[str, object] = {
+        name: value for name, value in config.items() if value not in {None, "None"}
+    }
+    # Nobody gives it: it follows from the data, whose differences have to be named.
+    return told | {"inert": ["fingerprint"]} if "fingerprint" in told else told
 
 
 def _about(loader: Any) -> dict[str, object]:
     about: dict[str, object] = {"loader": f"datasets.{_kind(loader)}", "config": _config(loader)}
-    shuffles = _shuffles(loader) if isinstance(loader, datasets.IterableDataset) else []
+    if not isinstance(loader, datasets.IterableDataset):
+        if _mapping(loader) is None:
+            about["shuffle"] = False  # they are the rows of the table, as it has them
+        return about
+    shuffles = _shuffles(loader)
     if shuffles:
         about["shuffle"] = True
     drawn = [seed for seed in map(_drawn_seed, shuffles) if seed is not None]

@@ -114,6 +114,51 @@ def test_ranks_that_each_have_all_rows_replicate_them(tmp_path: Path) -> None:
     assert [finding.rule for finding in found] == ["partition-broken"]
 
 
+FORMS: dict[str, Callable[[datasets.Dataset], Any]] = {
+    "rows": lambda rows: rows,
+    "stream": lambda rows: rows.to_iterable_dataset(),
+    "in a loader of Torch": lambda rows: DataLoader(rows, batch_size=4),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_other_bytes_of_a_record_are_named_in_whichever_form_it_is_read(
+    form: str, tmp_path: Path
+) -> None:
+    sources = (
+        table(61),
+        table(61).map(lambda row: {"x": [9, 9] if row["name"] == "n3" else row["x"]}),
+    )
+    for name, source in zip("ab", sources, strict=True):
+        with record(FORMS[form](source), tmp_path / name, ids="name") as dataset:
+            list(dataset)
+    result = audit(tmp_path / "a", tmp_path / "b")
+
+    assert [finding.rule for finding in result.findings] == ["content-drift"]
+    assert result.reason is None
+
+
+@pytest.mark.parametrize("form", ["rows", "in a loader of Torch"])
+def test_a_table_in_another_order_is_named(form: str, tmp_path: Path) -> None:
+    for name, rows in (("a", list(table(61))), ("b", list(table(61))[::-1])):
+        source = datasets.Dataset.from_list(rows)
+        with record(FORMS[form](source), tmp_path / name, ids="name") as dataset:
+            list(dataset)
+    result = audit(tmp_path / "a", tmp_path / "b")
+
+    assert [finding.rule for finding in result.findings] == ["source-order"]
+
+
+def test_a_fingerprint_is_shown_as_what_nobody_gave(tmp_path: Path) -> None:
+    rows = table()
+    with record(rows, tmp_path / "run") as dataset:
+        list(dataset)
+    config: Any = open_run(tmp_path / "run").streams["main"].declared.config
+
+    assert config["fingerprint"] == rows._fingerprint
+    assert config["inert"] == ["fingerprint"]
+
+
 def test_batches_are_batches(tmp_path: Path) -> None:
     bare = list(table().shuffle(seed=1).iter(4))
     with record(table().shuffle(seed=1), tmp_path / "run") as dataset:
