@@ -12,7 +12,7 @@ from detloader.audits.measures.conditions import (
     topology_differences,
     version_differences,
 )
-from detloader.audits.measures.seeds import is_same_seed
+from detloader.audits.measures.seeds import first_made_otherwise, is_same_seed
 from detloader.audits.rule import CannotTell
 from detloader.findings import Severity
 
@@ -40,7 +40,7 @@ def tell_ruled_out(comparison: Comparison, findings: Iterable[Finding]) -> str |
         require_no_other(a, b, "draws", others)
     except CannotTell:
         return None
-    if not is_same_seed(effective_seed(a), effective_seed(b)):
+    if not is_same_seed(effective_seed(a), effective_seed(b)) or first_made_otherwise(a, b):
         return None
     alike = [str(name) for name in equal_conditions(a, b) if name in SEEDED_BY]
     if not comparison.counts.moved:

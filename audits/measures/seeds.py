@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
 
 from detloader.audits.measures.conditions import UNKNOWN
 
@@ -12,7 +15,13 @@ if TYPE_CHECKING:
     from detloader.findings import JsonValue
     from detloader.manifest.reader import Stream
 
-__all__ = ["Misuse", "Seeds", "is_same_seed", "misuse_of"]
+__all__ = ["Misuse", "Seeds", "first_made_otherwise", "is_same_seed", "misuse_of"]
+
+DERIVED = "derived_seeds"
+"""Entry of a configuration: pairs of a part of the loader, and the seed that was made for it."""
+
+Made: TypeAlias = tuple[str, int]
+"""A part of a loader, and the seed that was made for it."""
 
 WIDTHS = (31, 32, 53, 63, 64)
 """Bits that generators keep of a seed."""
@@ -95,3 +104,22 @@ def _kind(given: Any, used: Any) -> str:
     if any(used == int(given) % 2**width for width in WIDTHS):
         return "truncated" if given >= 0 else "out-of-range"
     return "out-of-range" if given < 0 or given >= 2**32 else "ignored"
+
+
+def first_made_otherwise(a: Stream, b: Stream) -> tuple[Made | None, Made | None] | None:
+    """Give the first seeds, each with its part of the loader, that two runs made otherwise.
+
+    None where no seed was made of the one that was given, or all were made alike; one of the two
+    is None where a run made none for that part.
+    """
+    pairs = zip_longest(_made(a), _made(b))
+    return next((pair for pair in pairs if pair[0] != pair[1]), None)
+
+
+def _made(stream: Stream) -> list[Made]:
+    config = stream.declared.config
+    made = None if config is UNKNOWN else config.get(DERIVED)
+    try:
+        return msgspec.convert(made or [], list[Made])
+    except msgspec.ValidationError:  # an entry of that name, of something else
+        return []

@@ -5,8 +5,9 @@
 A seed that was given while another was used: 0 that counts as none, a seed cut to
 its low bits, to an integer, or to a range, or simply ignored. Two runs of a shuffle
 that nobody seeded. Two runs of one declaration that used different seeds, and two
-runs of different seeds that have one order. Runs that were merely given different
-seeds are told by a note, for nothing else need be looked for.
+runs of different seeds that have one order. Two runs that were given one seed, of which
+the loader made others for its parts. Runs that were merely given different seeds are
+told by a note, for nothing else need be looked for.
 
 ## Why it hurts
 
@@ -22,15 +23,18 @@ works for every seed except 0, which is the one that people pick most.
 
 Compare with `seed is None`, never by truth. Refuse seeds that the generator cannot
 hold. Where no seed was given, draw one, use it and record it, so that the run can be
-repeated with it.
+repeated with it. Where a loader derives seeds by place, as Grain does below `seed(7)`, give
+the shuffle, and each transform that draws, a seed of its own.
 
 ## Evidence
 
 - `kind`: "zero", "fraction", "truncated", "out-of-range", "ignored", "unseeded",
-  "different" or "no-effect".
+  "derived", "different" or "no-effect".
 - `given`, `used`: the seeds of the run, or of both runs, in their own types; null
   where there was none, left out where nobody declared it.
 - `types`: the names of the types of `given`.
+- `made`: where seeds were made otherwise of the one that was given, the first part of the
+  loader for which they were, and its seed, in both runs; null where a run made none.
 
 ## Limits
 
@@ -46,11 +50,17 @@ the low 32 bits; grain, where 1, 1.5 and 1.9 are one seed; unseeded WebDataset s
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from detloader.audits.headers import unequal_digests
 from detloader.audits.measures.conditions import UNKNOWN, effective_seed, is_unexplained
-from detloader.audits.measures.seeds import Seeds, is_same_seed, misuse_of
+from detloader.audits.measures.seeds import (
+    Seeds,
+    first_made_otherwise,
+    is_same_seed,
+    misuse_of,
+)
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
@@ -159,7 +169,7 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     if UNKNOWN in effective:
         raise CannotTell("seed")
     if is_same_seed(*effective):
-        return []
+        return _made_otherwise(comparison, seeds)
     named = " and ".join(map(repr, effective))
     if None in seeds.given:
         message = f"A run was not given a seed: {named} were used."
@@ -167,6 +177,19 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     known.causes.append("seed-handling")  # no fault, and still the cause
     message = f"The runs were given different seeds, {named}."
     return [_fault(Severity.NOTE, message, "different", seeds)]
+
+
+def _made_otherwise(comparison: Comparison, seeds: Seeds) -> list[Fault]:
+    """Find seeds that the loaders made otherwise of the one that both were given."""
+    pair = first_made_otherwise(comparison.a.stream, comparison.b.stream)
+    counts = comparison.counts
+    if pair is None or counts.missing or counts.extra or counts.duplicated or counts.substituted:
+        return []  # other records are no matter of a seed
+    made = " and ".join("none" if one is None else f"{one[1]} for {one[0]}" for one in pair)
+    message = f"Both runs were given seed {seeds.given[0]!r}, of which others were made: {made}."
+    fault = _fault(Severity.WARN, message, "derived", seeds)
+    shown: list[JsonValue] = [None if one is None else [one[0], one[1]] for one in pair]
+    return [replace(fault, evidence={**fault.evidence, "made": shown})]
 
 
 def _can_follow_seeds(comparison: Comparison) -> bool:
@@ -191,6 +214,7 @@ CAUSES = {
     "out-of-range": "The generator cannot hold this seed, so another was put in its place.",
     "ignored": "The loader does not hand the seed on to its shuffle.",
     "unseeded": "Without a seed each run draws its own.",
+    "derived": "Each part has a seed by its place, and below it one was put in, or taken out.",
     "different": "Another seed is another order and other draws.",
     "no-effect": "The loader does not hand the seed on to its shuffle.",
 }

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from detloader.adapters.grain.seeds import config_of_seeds, given_seed
+
 __all__ = ["declare"]
 
 _FILTERS = frozenset({"FilterIterDataset", "FilterMapDataset", "LimitIterDataset"})
@@ -19,10 +21,8 @@ def declare(nodes: Sequence[Any], sources: Sequence[Any]) -> dict[str, object]:
     for node in nodes:
         by_name.setdefault(type(node).__name__, node)
     declared: dict[str, object] = {"start_method": None, "workers": 0}
-    shuffle = by_name.get("ShuffleMapDataset")
     declared["shuffle"] = any("Shuffle" in name for name in by_name)
-    if shuffle is not None:
-        declared["seed"] = int(shuffle._seed)
+    declared["seed"] = given_seed(nodes)
     batch = by_name.get("BatchIterDataset") or by_name.get("BatchMapDataset")
     if batch is not None:
         declared["batch_size"] = batch._batch_size
@@ -36,8 +36,8 @@ def declare(nodes: Sequence[Any], sources: Sequence[Any]) -> dict[str, object]:
     if prefetch is not None:
         declared["threads"] = prefetch._read_options.num_threads
     filters = [type(node).__name__ for node in nodes if _leaves_out(node)]
-    if filters:
-        declared["config"] = {"filter": filters}
+    config: dict[str, object] = {"filter": filters} if filters else {}
+    declared["config"] = {**config, **config_of_seeds(nodes)} or None
     sampler = by_name.get("_SamplerMapDataset")
     if sampler is not None:
         declared |= _of_sampler(sampler)

@@ -1,0 +1,53 @@
+"""Seeds that a Grain graph was given, and those that Grain made of them.
+
+`dataset.seed(7)` gives one seed to all nodes above it. Each node that is given none of its own
+derives one from it and from how many nodes lie between the two: with a node put in there, it
+is another one.
+"""
+
+# Grain keeps what a node is made of to itself, so this module reads its private fields.
+# ruff: noqa: SLF001
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+__all__ = ["config_of_seeds", "given_seed"]
+
+_DEFAULT = "_default_seed"
+"""Attribute that a node has once it has derived a seed; to ask for it would derive one."""
+
+
+def given_seed(nodes: Sequence[Any]) -> int | str | None:
+    """Return the seed that users gave for order and defaults, several as text; None for none."""
+    given: dict[int, None] = {}
+    for node in nodes:
+        if _DEFAULT in vars(node):
+            given |= dict.fromkeys(_seeds_below(node))
+        elif type(node).__name__ == "ShuffleMapDataset":
+            given[int(node._seed)] = None
+    seeds = [*given]
+    if len(seeds) > 1:
+        return ", ".join(map(str, seeds))
+    return seeds[0] if seeds else None
+
+
+def config_of_seeds(nodes: Sequence[Any]) -> dict[str, object]:
+    """Return the entry that lists derived seeds, from the source on; nobody gave them."""
+    derived = [
+        [type(node).__name__, int(vars(node)[_DEFAULT])]
+        for node in reversed(nodes)
+        if vars(node).get(_DEFAULT) is not None
+    ]
+    return {"derived_seeds": derived, "inert": ["derived_seeds"]} if derived else {}
+
+
+def _seeds_below(node: Any) -> Iterator[int]:
+    """Yield the nearest seeds below a node, as Grain looks for them."""
+    seed = getattr(node, "_seed_rng_seed", None)
+    if seed is not None:
+        yield int(seed)
+        return
+    for parent in node._parents:
+        yield from _seeds_below(parent)
