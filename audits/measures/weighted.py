@@ -11,6 +11,8 @@ from detloader.audits.integers import are_distinct
 from detloader.audits.rule import CannotTell
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy.typing as npt
 
     from detloader.audits.columns import Integers
@@ -88,11 +90,19 @@ def place_weights(
         codes, inverse = np.unique(view.record.values, return_inverse=True)
         texts = [str(name) for name in view.identify(codes)]
         places = np.array([place.get(text, -1) for text in texts], np.int64)[inverse]
-        names = [*declared] if view.record.vocabulary is not None else [int(n) for n in declared]
+        names = [*declared] if view.record.vocabulary is not None else _numbers(declared)
         weights = np.array([*declared.values()], np.float64)
     if not are_shares(declared):
         raise CannotTell("weights that can be shares")
     return weights, names, places
+
+
+def _numbers(names: Iterable[str]) -> list[RecordId]:
+    """Give the integer IDs that these names are."""
+    try:
+        return [int(name) for name in names]
+    except ValueError as error:
+        raise CannotTell("weights by IDs of the type that record has") from error
 
 
 def are_shares(declared: list[float] | dict[str, float]) -> bool:

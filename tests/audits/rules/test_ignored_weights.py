@@ -272,6 +272,13 @@ def test_weights_that_cannot_be_used_cannot_tell(
     assert lacking(result, RULE) == [missing]
 
 
+def test_weights_by_names_that_are_no_ids_cannot_tell(tmp_path: Path) -> None:
+    weights = {f"r{place}": place + 1.0 for place in range(5)}
+    result = judge(tmp_path, [0, 1, 2, 3, 4] * 30, weights=weights)
+
+    assert lacking(result, RULE) == ["weights by IDs of the type that record has"]
+
+
 def test_a_list_of_weights_needs_positions(tmp_path: Path) -> None:
     result = judge(tmp_path, ["a", "b"] * 50, weights=[1, 2])
 
