@@ -3,7 +3,9 @@
 ## What it catches
 
 Epochs of one run whose records come in exactly the same order, over all ranks
-or on single ranks, though the run declares a shuffle.
+or on single ranks, though the run declares a shuffle. Where none is declared, in an audit:
+a run that has the order of one epoch of the other run in each of its own, while those of
+the other run all differ.
 
 ## Why it hurts
 
@@ -31,6 +33,7 @@ order for all epochs is meant, declare `order_policy` "fixed".
 - `rows`: rows of such an epoch.
 - `seeds`: the seed that each of these epochs used, where a `seed` column tells.
 - `log10_chance`: decimal logarithm of the chance that a fair shuffle does this.
+- `epoch_of_other`: the epoch of the other run that has this order, where that run shows it.
 
 ## Limits
 
@@ -52,24 +55,27 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from detloader.audits.confirm import show
 from detloader.audits.integers import are_distinct, distinct
+from detloader.audits.measures.conditions import is_unexplained, require_no_other
 from detloader.audits.measures.statistics import is_impossible, log_arrangements
+from detloader.audits.measures.stuck import stuck_at
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
 if TYPE_CHECKING:
     from detloader.audits.columns import Integers
+    from detloader.audits.compare import Comparison
     from detloader.audits.rule import Known
     from detloader.audits.view import StreamView
     from detloader.findings import JsonValue
 
-__all__ = ["EXAMPLE", "OF_PARTS", "STAGE", "check_run"]
+__all__ = ["EXAMPLE", "OF_PARTS", "STAGE", "check_run", "compare_runs"]
 
 STAGE = Stage.EPOCH
 OF_PARTS = True
@@ -222,4 +228,34 @@ def _fault(view: StreamView, repeat: _Repeat, ranks: list[int]) -> Fault:
         cause=cause,
         evidence=evidence,
         confirm=show(view.path, epoch=repeat.groups[0][1]),
+    )
+
+
+def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
+    """Find a run whose epochs all have the order of one epoch of the other run."""
+    a, b = comparison.a, comparison.b
+    if not is_unexplained(comparison, known):
+        return []
+    for view, other in ((b, a), (a, b)):
+        epoch = None if _is_judged_alone(view) else stuck_at(view, other)
+        repeat = None if epoch is None else _find_repeat(view)
+        if epoch is not None and repeat is not None:
+            require_no_other(a.stream, b.stream, "which epoch was told", [])
+            fault = _fault_beside(view, other, epoch, repeat)
+            return [replace(fault, of_baseline=view is a)]
+    return []
+
+
+def _is_judged_alone(view: StreamView) -> bool:
+    return view.declared("shuffle") is not None or _is_meant(view) or not view.has("epoch")
+
+
+def _fault_beside(view: StreamView, other: StreamView, epoch: int, repeat: _Repeat) -> Fault:
+    fault = _fault(view, repeat, distinct(view.rank).tolist())
+    return replace(
+        fault,
+        message=f"All {len(view.epochs)} epochs have one order, that of epoch {epoch} of the other "
+        f"run, whose {len(other.epochs)} epochs all differ.",
+        cause="The shuffle is never told the epoch, or begins anew from the same state.",
+        evidence=fault.evidence | {"epoch_of_other": epoch},
     )

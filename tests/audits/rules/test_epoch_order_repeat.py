@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from detloader.audits import check
+from detloader.audits import audit, check
 from detloader.findings import Result, Severity
-from tests.support.results import evidence_of, findings_of, lacking
+from tests.support.results import evidence_of, findings_of, lacking, loud_rules
 from tests.support.runs import write_run
 
 if TYPE_CHECKING:
@@ -148,3 +148,44 @@ def test_batches_that_are_shuffled_whole_count_as_so_many(tmp_path: Path) -> Non
 
     assert findings_of(result, RULE) == []
     assert lacking(result, RULE) == ["longer epochs: 24 rows may repeat by chance"]
+
+
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_shuffle_that_nobody_declared_and_that_is_never_told_the_epoch(
+    swapped: bool, text: bool, tmp_path: Path
+) -> None:
+    orders: list[list[Any]] = [shuffled(61, epoch) for epoch in range(3)]
+    if text:
+        orders = [[f"r{record}" for record in order] for order in orders]
+    runs = [
+        write_run(tmp_path / name, epochs_of(each))
+        for name, each in (("told", orders), ("never", [orders[0]] * 3))
+    ]
+    result = audit(*(runs[::-1] if swapped else runs))
+    (finding,) = findings_of(result, RULE)
+
+    assert (finding.severity, finding.run) == (Severity.FAIL, "a" if swapped else "b")
+    assert loud_rules(result) == [RULE]
+    assert evidence_of(finding)["epoch_of_other"] == 0
+    assert "never told the epoch" in str(finding.cause)
+
+
+@pytest.mark.parametrize(
+    ("never", "declared"),
+    [
+        ([[*range(61)]] * 3, {}),
+        ([shuffled(61, 0)] * 3, {"order_policy": "fixed"}),
+        ([shuffled(61, 0)] * 3, {"config": {"reshuffle_each_iteration": False}}),
+        ([shuffled(61, 0)], {}),
+        ([shuffled(61, 0), shuffled(61, 0), shuffled(61, 5)], {}),
+    ],
+    ids=["the source's order", "a policy", "an argument", "one epoch", "not all"],
+)
+def test_epochs_of_another_order_than_the_shuffles_or_on_purpose_are_passed(
+    never: list[list[int]], declared: dict[str, Any], tmp_path: Path
+) -> None:
+    a = write_run(tmp_path / "a", epochs_of([shuffled(61, epoch) for epoch in range(3)]))
+    b = write_run(tmp_path / "b", epochs_of(never), declared)
+
+    assert findings_of(audit(a, b), RULE) == []
