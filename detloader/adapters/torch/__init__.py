@@ -17,7 +17,7 @@ subsets     which records of the data set below a subset has
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
 from typing import Any, cast
 
 import pyarrow as pa
@@ -116,6 +116,8 @@ def _record(loader: DataLoader[Any], request: Request) -> RecordedLoader:
     generators = names_of_stored(_holders(loader)) if full and request.draws else None
     columns = Columns(
         batch=_delivers_batches(loader, request),
+        index=_ids_of_samples(request) is not None
+        and not isinstance(loader.dataset, IterableDataset),
         generators=generators,
         content=full,
         worker=loader.num_workers > 0,
@@ -125,7 +127,7 @@ def _record(loader: DataLoader[Any], request: Request) -> RecordedLoader:
     )
     watch = functools.partial(_watch, loader, request, generators)
     ids = _ids_of_indices(loader, request)
-    rows = RowMaker(columns, ids, _count_of_indices(loader, request))
+    rows = RowMaker(columns, ids, _count_of_indices(loader))
     seeds: dict[int, None] = {}
     writer = request.writer(**_declared(loader, request, generators, ids))
     if "seed" not in request.declared:
@@ -149,7 +151,7 @@ def _reads_batches(loader: DataLoader[Any], request: Request) -> bool:
 def _ids_of_indices(loader: DataLoader[Any], request: Request) -> pa.Array[Any] | None:
     if request.ids is None:
         return places_of(loader.dataset)
-    if isinstance(request.ids, str) or callable(request.ids):
+    if _ids_of_samples(request) is not None:
         return None
     if isinstance(loader.dataset, IterableDataset):
         message = "an iterable data set has no indices: give ids as a key or a function of a sample"
@@ -157,17 +159,22 @@ def _ids_of_indices(loader: DataLoader[Any], request: Request) -> pa.Array[Any] 
     return id_array(request.ids, len(cast("Sized", loader.dataset)))
 
 
-def _count_of_indices(loader: DataLoader[Any], request: Request) -> int | None:
-    """Return how many records indices count; None where they count others, or nobody says."""
+def _ids_of_samples(request: Request) -> str | Callable[[Any], Any] | None:
+    """Return how IDs are found in samples; None where they are not."""
+    return request.ids if isinstance(request.ids, str) or callable(request.ids) else None
+
+
+def _count_of_indices(loader: DataLoader[Any]) -> int | None:
+    """Return how many records indices count; None where there are none, or nobody says."""
     is_indexed = not isinstance(loader.dataset, IterableDataset)
-    return size_of(loader.dataset) if is_indexed and request.ids is None else None
+    return size_of(loader.dataset) if is_indexed else None
 
 
 def _watch(loader: DataLoader[Any], request: Request, generators: Sequence[str] | None) -> Watch:
     """Return what watches one iterator."""
     collated = loader.batch_sampler is not None
     indexed = not isinstance(loader.dataset, IterableDataset)
-    of_samples = request.ids if isinstance(request.ids, str) or callable(request.ids) else None
+    of_samples = _ids_of_samples(request)
     content = request.level is not Level.ORDER
     named = of_samples is not None or find_iterate(loader.dataset) is not None
     if indexed and not _reads_batches(loader, request):

@@ -85,6 +85,7 @@ class Columns:
 
     Attributes:
         batch: whether records come in batches.
+        index: whether a sampler may say where records stand whose IDs are found in samples.
         generators: paths of the stored generators; None where nobody looks at any.
         content: whether samples are digested.
         worker: whether there are workers.
@@ -94,6 +95,7 @@ class Columns:
     """
 
     batch: bool
+    index: bool
     generators: Sequence[str] | None
     content: bool
     worker: bool
@@ -115,11 +117,12 @@ class RowMaker:
         Args:
             columns: those.
             ids: ID of each index of the data set; None where the index is the ID.
-            size: how many records those IDs count that are indices; None where nobody says.
+            size: how many records indices count; None where nobody says.
         """
         self._columns = columns
         self._ids = ids
         self._size = size
+        self._indexed: bool | None = None
         self._labelled: bool | None = None
         self.order_seeds: OrderSeeds | None = None
 
@@ -162,14 +165,33 @@ class RowMaker:
     def _records(self, chunks: Sequence[Delivered]) -> dict[str, Any]:
         found = [_ids_of(chunk.witness) for chunk in chunks]
         if isinstance(found[0], list):
-            return {"record": pa.array(list(itertools.chain(*found)), pa.string())}
-        numbers = np.concatenate([np.asarray(ids, np.int64) for ids in found])
-        # Data sets that are lists count from the end, too.
-        size = self._size if self._ids is None else len(self._ids)
-        places = numbers if size is None else np.where(numbers < 0, numbers + size, numbers)
+            names = pa.array(list(itertools.chain(*found)), pa.string())
+            return {"record": names} | self._index(chunks)
+        if self._columns.index:
+            return {"record": _joined(found)} | self._index(chunks)
+        places = self._from_start(_joined(found))
         if self._ids is None:
             return {"record": places}
         return {"record": self._ids.take(places), "index": places}
+
+    def _index(self, chunks: Sequence[Delivered]) -> dict[str, Any]:
+        if self._indexed is None:
+            # What is read by names, or gives batches that were made beforehand, has no places.
+            self._indexed = self._columns.index and _has_places(chunks[0].witness)
+        if not self._indexed:
+            return {}
+        counts = [chunk.witness.rows for chunk in chunks]
+        known = [_has_places(chunk.witness) for chunk in chunks]
+        told = [
+            chunk.witness.indices if is_known else np.zeros(chunk.witness.rows)
+            for chunk, is_known in zip(chunks, known, strict=True)
+        ]
+        unknown = ~np.repeat(known, counts)
+        return {"index": pa.array(self._from_start(_joined(told)), mask=unknown)}
+
+    def _from_start(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count places from the beginning: data sets that are lists count from the end, too."""
+        return places if self._size is None else np.where(places < 0, places + self._size, places)
 
     def _labels(self, chunks: Sequence[Delivered]) -> dict[str, Any]:
         if self._labelled is None:
@@ -206,6 +228,14 @@ def _without_skipped(rows: pa.Table, chunks: Sequence[Delivered]) -> pa.Table:
         kept[[first + place for place in chunk.witness.skipped]] = False
         first += chunk.witness.rows
     return rows.filter(pa.array(kept))
+
+
+def _has_places(witness: Witness) -> bool:
+    return isinstance(witness.indices, array)
+
+
+def _joined(numbers: Sequence[Any]) -> NDArray[np.int64]:
+    return np.concatenate([np.asarray(some, np.int64) for some in numbers])
 
 
 def _ids_of(witness: Witness) -> array[int] | list[str]:
