@@ -17,6 +17,7 @@ __all__ = [
     "are_distinct",
     "ascends",
     "contains",
+    "count_others",
     "distinct",
     "first_rows",
     "lacking",
@@ -105,6 +106,14 @@ def contains(pool: Integers, values: Integers) -> Flags:
         inside = (some >= low) & (some < low + len(members))
         found[rows] = members[np.where(inside, some, low) - low] & inside
     return found
+
+
+def count_others(keys: Integers, values: Integers) -> int:
+    """Count the values that are not the first one of their key."""
+    first = first_rows(keys)
+    return sum(
+        int(np.count_nonzero(values[first(rows)] != values[rows])) for rows in slices(len(keys))
+    )
 
 
 def overlap(one: Integers, other: Integers) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from detloader.audits.integers import distinct
+from detloader.audits.integers import count_others, distinct
 from detloader.audits.reading import RECORD_IDS, Columns, Sources, stored_columns
 from detloader.audits.rule import CannotTell
 from detloader.manifest.schema import is_compared
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from detloader.findings import JsonValue, RecordId
     from detloader.manifest.reader import Stream
 
-__all__ = ["StreamView", "load_views"]
+__all__ = ["SUBSTITUTES", "StreamView", "load_views"]
+
+SUBSTITUTES = 0.05
+"""Share of rows up to which a record that stands at another's place may have come instead."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -88,6 +91,33 @@ class StreamView:
             return False
         rows = self.selection
         return rows is None or bool((rows[1:] > rows[:-1]).all())
+
+    @cached_property
+    def places(self) -> Integers | None:
+        """Give the place of each row in the source; None where none is known, or there are several.
+
+        Those of several sources, of mixtures or of ranks, have other records at one place.
+        """
+        if not self.has("index"):
+            return None
+        index = self.column("index")
+        is_whole = index.vocabulary is None and index.values.dtype.kind in "iu"
+        if not is_whole or index.missing().any():
+            return None
+        places = index.values.astype(np.int64, copy=False)
+        others = count_others(places, self.record.values)
+        return places if others <= SUBSTITUTES * self.rows else None
+
+    @cached_property
+    def asked(self) -> Integers:
+        """Give what tells whether two rows are of one record: what was asked for.
+
+        That is `asked`, else the place in the source, for a record may stand at several; where
+        neither is known, it is what came. Shape (rows,), int64.
+        """
+        if self.has("asked"):
+            return self.as_records("asked").values
+        return self.record.values if self.places is None else self.places
 
     def has(self, name: str) -> bool:
         """Tell whether the run recorded this column."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.integers import are_distinct, distinct, places_from_end, tally
+from detloader.audits.integers import are_distinct, contains, distinct, places_from_end, tally
 from detloader.audits.measures.filling import evens_out, records_lacking
 from detloader.audits.measures.gaps import Gap, find_gap
 from detloader.audits.measures.replacement import is_drawn_with_replacement
@@ -38,7 +38,7 @@ class _Epoch:
     Attributes:
         epoch: its number.
         rows: shape (rows,), int64; rows of the view.
-        record: shape (rows,), int64.
+        record: shape (rows,), int64; what was asked for, in a number of its own.
         part: shape (rows,), int64; worker or rank.
         from_end: shape (rows,), int64; 0 for the last row of its part.
     """
@@ -93,13 +93,12 @@ def find_breaches(view: StreamView, by: str, records: int) -> list[Breach]:
 def _epochs(view: StreamView, by: str) -> Iterator[_Epoch]:
     label = view.rank if by == "rank" else view.column("worker").values.astype(np.int64)
     # What was asked for is what the parts were dealt; what came instead is another fault.
-    record = view.as_records("asked" if view.has("asked") else "record").values
     split = view.column("split").values if view.has("split") else np.zeros(view.rows, np.int64)
     for epoch, rows in view.by_epoch():
         for value in np.unique(split[rows]):
             mine = rows[split[rows] == value]
             mine = mine[np.lexsort((view.position[mine], view.rank[mine]))]
-            yield _Epoch(epoch, mine, record[mine], label[mine], places_from_end(label[mine]))
+            yield _Epoch(epoch, mine, view.asked[mine], label[mine], places_from_end(label[mine]))
 
 
 def _breach(view: StreamView, epoch: _Epoch, by: str, size: int) -> Breach | None:
@@ -118,13 +117,20 @@ def _breach(view: StreamView, epoch: _Epoch, by: str, size: int) -> Breach | Non
     if (holders == len(parts)).all() and (times == 1).all():
         if _may_be_drawn_alike(view, epoch, parts, len(records), size):
             raise CannotTell("replacement, for each part may have drawn the same")
-        return Breach(epoch.epoch, "replicated", parts, shared, never)
+        return Breach(epoch.epoch, "replicated", parts, _codes(view, epoch, shared), never)
     lack = max(len(never), records_lacking(view, records))
     may_be_substitutes = lack >= len(shared) <= max(1, SUBSTITUTES * len(records))
-    if may_be_substitutes and not view.has("asked"):
+    if may_be_substitutes and view.asked is view.record.values:
         raise CannotTell("asked")
     involved = parts[distinct((keys % len(parts))[np.isin(keys // len(parts), shared)])]
-    return Breach(epoch.epoch, "overlap", involved, shared, never)
+    return Breach(epoch.epoch, "overlap", involved, _codes(view, epoch, shared), never)
+
+
+def _codes(view: StreamView, epoch: _Epoch, shared: Integers) -> Integers:
+    """Give the codes of records that are told apart by their places."""
+    if view.has("asked") or view.places is None:
+        return shared
+    return distinct(view.record.values[epoch.rows[contains(shared, epoch.record)]])
 
 
 def _may_be_drawn_alike(
@@ -195,7 +201,7 @@ def declared_copies(view: StreamView, name: str) -> int:
 
 def _never(view: StreamView, records: Integers) -> Integers:
     size = view.declared("source_size")
-    if size is None or view.record.vocabulary is not None:
+    if size is None or view.record.vocabulary is not None or view.places is not None:
         return np.zeros(0, np.int64)
     if len(records) and (records[0] < 0 or records[-1] >= size):
         return np.zeros(0, np.int64)

@@ -77,7 +77,7 @@ def _are_behind_samples(view: StreamView, hole: Hole, samples: int) -> bool:
 
 def _repeats(view: StreamView) -> int:
     """Count the rows that repeat a record of their epoch, where some come oftener than others."""
-    times = [tally(view.record.values[rows])[1] for _, rows in view.by_epoch()]
+    times = [tally(view.asked[rows])[1] for _, rows in view.by_epoch()]
     return sum(int((each - 1).sum()) for each in times if each.min() < each.max())
 
 
@@ -135,7 +135,7 @@ def _is_whole_by_same_declaration(view: StreamView, size: int) -> bool:
 
 def _most_delivered(view: StreamView) -> int:
     """Count the records of the epoch that has the most."""
-    return max(len(distinct(view.record.values[rows])) for rows in view.epochs.values())
+    return max(len(distinct(view.asked[rows])) for rows in view.epochs.values())
 
 
 def _log_chance_of_loss(view: StreamView, hole: Hole) -> float:

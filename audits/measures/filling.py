@@ -26,12 +26,11 @@ def without_filling(view: StreamView) -> StreamView:
     """Leave out the rows that were added to even out ranks or to fill up batches."""
     rows = without_padding(view)
     # What came instead of a record that was asked for leaves none out.
-    dealt = rows.as_records("asked" if rows.has("asked") else "record")
     epochs = [(of_epoch, _repeats(rows, of_epoch)) for _, of_epoch in rows.by_epoch()]
     filled = [
         (of_epoch, extra)
         for of_epoch, extra in epochs
-        if 0 < 2 * extra < len(of_epoch) and not records_lacking(rows, dealt.values[of_epoch])
+        if 0 < 2 * extra < len(of_epoch) and not records_lacking(rows, rows.asked[of_epoch])
     ]
     if not filled:
         return rows
@@ -43,7 +42,7 @@ def without_filling(view: StreamView) -> StreamView:
 
 
 def _repeats(view: StreamView, of_epoch: Integers) -> int:
-    return len(of_epoch) - len(distinct(view.record.values[of_epoch]))
+    return len(of_epoch) - len(distinct(view.asked[of_epoch]))
 
 
 def _filling(view: StreamView, place: Integers, of_epoch: Integers, extra: int) -> Integers:
@@ -53,8 +52,8 @@ def _filling(view: StreamView, place: Integers, of_epoch: Integers, extra: int) 
     """
     keys = place[of_epoch], view.rank[of_epoch]
     for order in (of_epoch, of_epoch[np.lexsort(keys[::-1])], of_epoch[np.lexsort(keys)]):
-        record = view.record.values[order]
-        if np.array_equal(record[-extra:], record[:extra]):
+        asked = view.asked[order]
+        if np.array_equal(asked[-extra:], asked[:extra]):
             return order[-extra:]
     return of_epoch[:0]
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from detloader.audits.integers import contains, distinct, lacking
+from detloader.audits.integers import contains, count_others, distinct, lacking
 from detloader.audits.measures.smaller_source import has_smaller_source
-from detloader.audits.measures.source import source_of
+from detloader.audits.measures.source import Source, source_of
+from detloader.audits.rule import CannotTell
+from detloader.audits.view import SUBSTITUTES
 
 if TYPE_CHECKING:
     from detloader.audits.columns import Integers
@@ -74,12 +76,42 @@ def _unlike_baseline(view: StreamView, explained: Integers | None) -> Hole | Non
 
 
 def _unlike_source(view: StreamView, known: Known) -> Hole | None:
-    size, explained = view.declared("source_size"), known.missing
-    if view.record.vocabulary is not None and not view.has("index") and size is not None:
-        lost = 0 if explained is None else len(explained)
-        count = int(size) - len(distinct(view.record.values)) - lost
-        return Hole(count, int(size), []) if count > 0 else None
+    size = view.declared("source_size")
+    if view.record.vocabulary is not None and view.places is None and size is not None:
+        return _uncounted(view, int(size), known)
     source = source_of(view)
+    return _in_source(view, source, known) or _behind_others(view, source, known)
+
+
+def _uncounted(view: StreamView, size: int, known: Known) -> Hole | None:
+    """Tell how many records never come where nobody knows which."""
+    lost = 0 if known.missing is None else len(known.missing)
+    count = size - len(distinct(view.record.values)) - lost
+    return Hole(count, size, []) if count > 0 else None
+
+
+def _behind_others(view: StreamView, source: Source, known: Known) -> Hole | None:
+    """Find the few records in whose places others come; many are repeated on purpose.
+
+    Raises:
+        CannotTell: the others may stand there, too.
+    """
+    places, records = view.places, view.record.values
+    if places is None or view.config("repeats") is not None or view.has("asked"):
+        return None
+    hidden = len(distinct(places)) - len(distinct(records))
+    if not 0 < hidden <= SUBSTITUTES * source.size:
+        return None
+    if view.record.vocabulary is None and (places != records).sum() <= SUBSTITUTES * view.rows:
+        by_number = Source(source.size, records, np.arange(source.size))
+        return _in_source(view, by_number, known)
+    if not count_others(places, records):
+        raise CannotTell("asked")
+    return _uncounted(view, source.size, known)
+
+
+def _in_source(view: StreamView, source: Source, known: Known) -> Hole | None:
+    explained = known.missing
     if source.positions is view.record.values and view.record.span == range(source.size):
         return None
     positions = lacking(np.arange(source.size), source.positions)

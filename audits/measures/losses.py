@@ -99,7 +99,7 @@ def require_all_ranks(view: StreamView) -> None:
 def full_epochs(view: StreamView) -> int:
     """Count the epochs that were not cut short; passes, where the run has no epochs."""
     if not view.has("epoch"):
-        counts = tally(view.record.values)[1]
+        counts = tally(view.asked)[1]
         return min(int(counts.min()), 2) if len(counts) else 0
     rows = tally(view.epoch)[1]
     return len(rows) - int(len(rows) > 1 and rows[-1] < rows[0])
@@ -152,7 +152,7 @@ def is_chance(view: StreamView, size: int, codes: Integers | None, lost: int) ->
 
 def _are_drawn_alike(view: StreamView) -> bool:
     """Tell whether the records that come do so as often as draws with equal weights have them."""
-    counts = tally(view.record.values)[1]
+    counts = tally(view.asked)[1]
     mean, freedom = counts.mean(), len(counts) - 1
     spread = float(((counts - mean) ** 2).sum() / mean)  # chi-squared
     return mean >= OFTEN and abs(spread - freedom) < DEVIATIONS * math.sqrt(2 * freedom)

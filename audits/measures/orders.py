@@ -63,8 +63,8 @@ def streams_of(
     for epoch in sorted(epochs):
         for _, mine in deliverers.split(view, epochs[epoch]):
             once = mine
-            if not are_distinct(view.record.values[mine]):
-                once = mine[np.sort(np.unique(view.record.values[mine], return_index=True)[1])]
+            if not are_distinct(view.asked[mine]):
+                once = mine[np.sort(np.unique(view.asked[mine], return_index=True)[1])]
             if len(once) < MOSTLY * len(mine) and view.config("repeats") is None:
                 continue  # parts of the source come again and again: what comes first is no order
             if len(once) > 1:

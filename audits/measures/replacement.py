@@ -63,7 +63,7 @@ def _check_that_records_repeat(view: StreamView) -> Fault | None:
         return None
     if view.has("shard") and (has_shards(view) or not _is_whole_source(view)):
         raise CannotTell("whether records or whole shards are drawn")
-    size = int(view.declared("source_size") or len(distinct(view.record.values)))
+    size = int(view.declared("source_size") or len(distinct(view.asked)))
     fresh = {sequence.tobytes(): len(sequence) for sequence in sequences}
     log_chance = sum(chance_of_no_repeat(length, size) for length in fresh.values())
     if not is_impossible(log_chance):
@@ -86,7 +86,7 @@ def _check_that_records_repeat(view: StreamView) -> Fault | None:
 def _is_whole_source(view: StreamView) -> bool:
     """Tell whether all that the source is declared to have came: one shard may be one of many."""
     size = view.declared("source_size")
-    return size is not None and len(distinct(view.record.values)) >= size
+    return size is not None and len(distinct(view.asked)) >= size
 
 
 def _check_that_none_repeats(view: StreamView) -> Fault | None:
@@ -116,13 +116,13 @@ def is_drawn_with_replacement(view: StreamView) -> bool:
     Raises:
         CannotTell: which of the declared workers delivered what is unknown.
     """
-    size = int(view.declared("source_size") or len(distinct(view.record.values)))
+    size = int(view.declared("source_size") or len(distinct(view.asked)))
     by_rank = _sequences(view, view.rank)
     by_worker = _sequences(view, deliverers_of(view).of_row) if view.has("worker") else by_rank
     repeated = sum(map(_repeats, by_rank))
     if repeated <= max(SLIPS * view.rows, MOSTLY * _expected(by_rank, size)):
         return False
-    if any(map(_all_come_alike, (by_rank, by_worker, [view.record.values]))):
+    if any(map(_all_come_alike, (by_rank, by_worker, [view.asked]))):
         return False
     if (view.declared("workers") or 0) > 1 and not view.has("worker"):
         raise CannotTell("worker")
@@ -146,8 +146,7 @@ def _sequences(view: StreamView, labels: Integers) -> list[Integers]:
     order = np.lexsort((view.position, labels, view.epoch))
     starts = (np.diff(labels[order]) != 0) | (np.diff(view.epoch[order]) != 0)
     # What was asked for is what the sampler drew; what came instead is another fault.
-    record = view.as_records("asked" if view.has("asked") else "record").values
-    return np.split(record[order], np.flatnonzero(starts) + 1)
+    return np.split(view.asked[order], np.flatnonzero(starts) + 1)
 
 
 def _all_come_alike(sequences: list[Integers]) -> bool:

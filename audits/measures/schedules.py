@@ -45,7 +45,7 @@ def repetition(view: StreamView) -> float:
     """Give how often a record comes in the first epoch, on average."""
     if not view.rows:
         return 0.0
-    first = view.record.values[next(iter(view.epochs.values()))]
+    first = view.asked[next(iter(view.epochs.values()))]
     return 1.0 if are_distinct(first) else len(first) / len(distinct(first))
 
 

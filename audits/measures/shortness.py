@@ -143,7 +143,8 @@ def _count(view: StreamView, known: Known, expected: int, *, each_once: bool) ->
     last = next(reversed(view.epochs), None)
     for epoch, rows in view.by_epoch():
         came = _came(view, rows)
-        count = expected - _delivered(view, came, len(rows), each_once=each_once)
+        told_apart = came if view.places is None else view.places[rows]
+        count = expected - _delivered(view, told_apart, len(rows), each_once=each_once)
         if count <= 0:
             continue
         if epoch == last and not (each_once and is_cut_before_end(view, rows)):
@@ -225,8 +226,7 @@ def _which_are_to_be_whole(
 
 def _has_whole_epoch(view: StreamView, size: int) -> bool:
     """Tell whether some epoch delivers each record once, rows that even out ranks aside."""
-    records = view.record.values
-    epochs = (records[rows] for rows in view.epochs.values())
+    epochs = (view.asked[rows] for rows in view.epochs.values())
     return any(
         0 <= len(epoch) - size < view.ranks and len(distinct(epoch)) == size for epoch in epochs
     )
@@ -262,13 +262,12 @@ def _most(most: int | None, short: _ShortEpoch) -> float:
 
 def _is_one_pass(view: StreamView) -> bool:
     """Tell whether one pass over the source goes on over several epochs."""
-    record = view.record.values
-    return are_distinct(record[: len(distinct(record))])
+    return are_distinct(view.asked[: len(distinct(view.asked))])
 
 
 def _grow(view: StreamView) -> bool:
     """Tell whether each epoch adds records to the last, as a curriculum does."""
-    sets = [distinct(view.record.values[rows]) for rows in view.epochs.values()]
+    sets = [distinct(view.asked[rows]) for rows in view.epochs.values()]
     if len(sets) > 1 and len(sets[-1]) < len(sets[-2]):
         del sets[-1]  # it was cut short
     grows = len(sets[-1]) - len(sets[0]) > FEW * len(sets[-1])

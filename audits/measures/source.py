@@ -9,6 +9,7 @@ import numpy as np
 
 from detloader.audits.integers import are_distinct, places
 from detloader.audits.rule import CannotTell
+from detloader.audits.view import SUBSTITUTES
 
 if TYPE_CHECKING:
     from detloader.audits.columns import Integers
@@ -48,9 +49,6 @@ class Source:
             return places
         return view.identify(codes)
 
-
-SUBSTITUTES = 0.05
-"""Share of rows up to which a record that stands at another's place may have come instead."""
 
 _LARGEST = 2**27
 """Records that arrays of them can be made of; a declaration costs its writer nothing."""

@@ -51,7 +51,7 @@ def stay_with_parts(view: StreamView, epochs: Epochs, deliverers: Deliverers) ->
 
 
 def _is_shared_out(view: StreamView, rows: Integers, deliverers: Deliverers) -> bool:
-    record = view.record.values[rows]
+    record = view.asked[rows]
     records = len(distinct(record))
     held = len(_pairs(record, deliverers.of_row[rows])[0])
     return held - records <= OVERLAP * records
@@ -59,7 +59,7 @@ def _is_shared_out(view: StreamView, rows: Integers, deliverers: Deliverers) -> 
 
 def _records(view: StreamView, epochs: Epochs) -> tuple[Integers, Epochs]:
     of_sample = sample_of_records(view, epochs)
-    return view.record.values, {epoch: rows[of_sample[rows]] for epoch, rows in epochs.items()}
+    return view.asked, {epoch: rows[of_sample[rows]] for epoch, rows in epochs.items()}
 
 
 def _shards(

@@ -53,8 +53,9 @@ early: it is silent about the beginning of the source or of the baseline, and ca
 a shuffled one. Nor can it tell where epochs differ in length, where each leaves out others
 and `num_samples` is undeclared (an epoch that has all records says it as well, as do the
 baseline's order, a batch label that is left out, and `source_size` of an unshuffled run),
-where epochs grow, where records come again and `replacement` is undeclared, or, in an
-audit, where an entry of `config` differs. The length of an epoch is not judged that is the
+where epochs grow, where records come again and `replacement` is undeclared, where a few come
+from several places of the source (`index`) and may have come for others, or, in an audit,
+where an entry of `config` differs. The length of an epoch is not judged that is the
 beginning of the baseline's, or, unshuffled, of another, or that has less than half of the
 records of others, for it may have been a look at the data. A smaller `source_size` than the
 baseline's is a note.

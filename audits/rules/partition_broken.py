@@ -56,7 +56,8 @@ been drawn, it cannot tell. Nor can it where ranks of a shuffled run deliver one
 each of more parts than there are ranks: what lies between the steps of a stride, a
 shuffle hides (`coverage-hole` counts it). Nor where all that several ranks deliver has
 other content on each of them, under equal draws: each rank then counts a part of its
-own from 0, and `ids` that mean the same on every rank have to be recorded.
+own from 0, and `ids` that mean the same on every rank have to be recorded. A record that
+stands at several places of the source (`index`) comes once from each.
 
 ## Seen in
 
@@ -112,7 +113,7 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:
     if goes_on(view.stream):
         raise CannotTell("a run that was not resumed")
     rows = without_filling(view)
-    records = int(view.declared("source_size") or len(distinct(rows.record.values)))
+    records = int(view.declared("source_size") or len(distinct(rows.asked)))
     faults: list[Fault] = []
     missing: list[str] = []
     for by, rank, level in _levels(rows):
@@ -166,7 +167,7 @@ def _copied(view: StreamView, times: int, *, of_baseline: bool) -> Fault:
 def _may_be_too_many_parts(view: StreamView) -> bool:
     """Tell whether each rank of a shuffled run delivers one of more parts than there are ranks."""
     size, samples = view.declared("source_size"), view.declared("num_samples")
-    epochs = [view.record.values[rows] for rows in view.epochs.values()][:-1]
+    epochs = [view.asked[rows] for rows in view.epochs.values()][:-1]
     if view.ranks == 1 or not epochs or size is None or samples not in {None, size}:
         return False
     if view.declared("shuffle") is False or view.filters:

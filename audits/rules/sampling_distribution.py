@@ -53,7 +53,7 @@ Where equal rates explain the counts, where a record of weight zero comes, where
 record repeats though weights are unequal, or where one of two runs has no weights and so
 has other shares, `ignored-weights` speaks. Draws without
 replacement say nothing about weights. With several workers it needs `worker` to judge
-repeats.
+repeats. A record that stands at several places of the source (`index`) repeats none.
 
 ## Seen in
 
