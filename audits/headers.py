@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from detloader.audits.measures.marks import first_and_any_marked
 from detloader.findings import DifferenceLevel
+from detloader.manifest.nothing import digests_of_nothing
 from detloader.manifest.schema import Resume, is_compared, is_stored
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ __all__ = [
     "difference_levels",
     "goes_on",
     "hidden_differences",
+    "holds_nothing",
     "is_open",
     "lacks_ranks",
     "not_compared",
@@ -76,7 +78,10 @@ def tell_hidden(a: Stream, b: Stream) -> str | None:
 
 
 def not_compared(a: Stream, b: Stream) -> list[str]:
-    """Name the columns of one stream only, and those that are never compared."""
+    """Name the columns of one stream only, and those that are never compared.
+
+    Of two streams that hold nothing in a column, `without_unlike` gives one without it.
+    """
     columns_a, columns_b = a.columns, b.columns
     return [
         name
@@ -95,6 +100,27 @@ def difference_levels(columns: Iterable[str]) -> list[DifferenceLevel]:
     """Name the levels at which two streams can be told to differ from these compared columns."""
     told = {"draws" if name.startswith("draws") else name for name in columns}
     return [level for level, column in TOLD_BY.items() if column in told]
+
+
+def holds_nothing(stream: Stream, name: str) -> bool:
+    """Tell whether a column has no value in any row, for nobody could see what it is of.
+
+    A row without draws has drawn nothing: that is known.
+    """
+    if name.startswith("draws") or name not in stream.columns or not stream.rows:
+        return False
+    return all(_holds_nothing(rank, name) for rank in stream.ranks)
+
+
+def _holds_nothing(rank: Rank, name: str) -> bool:
+    if not rank.rows:
+        return True
+    if rank.header.state != "complete":
+        kept = is_stored(name, rank.header.level)
+        return kept and rank.table([name])[name].null_count == rank.rows
+    column = next(column for column in rank.header.columns if column.name == name)
+    nothing = digests_of_nothing(column.type, rank.rows)
+    return all(one == other for one, other in zip_longest(column.blocks, nothing))
 
 
 def unequal_blocks(a: Stream, b: Stream) -> list[int] | None:

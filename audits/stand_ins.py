@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from detloader.audits.headers import holds_nothing
 from detloader.audits.measures.conditions import are_drawn_together
 from detloader.manifest.reader import Rank
 from detloader.manifest.schema import Level, is_stored
@@ -72,9 +73,10 @@ def without_unlike(a: Stream, b: Stream) -> Stream:
 
     They are content that was digested otherwise; draws that were taken for whole batches, unless
     these are as large in both; draws and content where one run has them of its first epoch
-    alone; and where unlike parts of the runs were recorded, digests of rows that were not kept.
+    alone; where unlike parts of the runs were recorded, digests of rows that were not kept; and
+    what has no value in any row of either.
     """
-    unlike: set[str] = set()
+    unlike = {name for name in b.columns if holds_nothing(a, name) and holds_nothing(b, name)}
     if _drawn_together(a) != _drawn_together(b):  # nobody knows which record drew what
         unlike |= {name for name in b.columns if name.startswith("draws")}
     if a.roundings != b.roundings or len(a.roundings) > 1:

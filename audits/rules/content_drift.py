@@ -68,6 +68,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detloader.audits.confirm import show
+from detloader.audits.headers import holds_nothing
 from detloader.audits.integers import contains, distinct
 from detloader.audits.measures.conditions import require_equal_arguments
 from detloader.audits.measures.local_ids import SHARED_IDS, are_local
@@ -104,7 +105,11 @@ EXAMPLE = Example(
 
 def check_run(view: StreamView, known: Known) -> list[Fault]:
     """Find records whose bytes change within the run."""
-    columns = [name for name in ("raw", "content") if view.has(name)]
+    columns = [
+        name
+        for name in ("raw", "content")
+        if view.has(name) and not holds_nothing(view.stream, name)
+    ]
     if not columns:
         raise CannotTell("raw or content")
     if view.record.is_distinct:

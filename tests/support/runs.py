@@ -64,7 +64,9 @@ def audit_rows(path: Path, a: Mapping[str, Any], b: Mapping[str, Any], **declare
     return audit(write_run(path / "a", a, declared), write_run(path / "b", b, declared))
 
 
-def _array(name: str, values: Sequence[Any] | np.ndarray) -> pa.Array[Any]:
+def _array(name: str, values: Sequence[Any] | np.ndarray | pa.Array[Any]) -> pa.Array[Any]:
+    if isinstance(values, pa.Array):
+        return values
     if name.startswith(DIGESTS) and not any(isinstance(value, str) for value in values):
         digests: pa.Array[Any] = pa.array(values, pa.uint64())
         return digests
