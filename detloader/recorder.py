@@ -23,6 +23,7 @@ from detloader.breaking import Breaks, breaks_off
 from detloader.errors import RunError
 from detloader.manifest.sampling import Sampler
 from detloader.manifest.strong import with_strong_content
+from detloader.unseen import UnseenContent
 
 if TYPE_CHECKING:
     from detloader.manifest.folders import Folder
@@ -84,6 +85,7 @@ class Recorder(Generic[ChunkT]):
         self._encode = encode
         self._seeds = seeds
         self._ready = ready
+        self._unseen = UnseenContent(writer)
         self._sampler = None if writer.sampling is None else Sampler(writer.sampling)
         self._chunks: list[ChunkT] = []
         # Of one thread, twice: a signal may close what is being written.
@@ -228,6 +230,7 @@ class Recorder(Generic[ChunkT]):
         sampler = copy.deepcopy(self._sampler)
         try:
             table = self._encode(chunks)
+            self._unseen.look(chunks, table)
             if self._writer.strong:
                 table = with_strong_content(table)
             if sampler is not None:

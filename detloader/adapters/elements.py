@@ -30,12 +30,14 @@ class Delivered:
     Attributes:
         content: uint64, shape (rows,): digests; None where samples have no bytes of their own.
         batch: label of the batch, None where an element is one record.
+        unseen: why samples have no digests; None where they have, or were not to have any.
     """
 
     ids: Sequence[RecordId]
     content: NDArray[np.uint64] | None
     epoch: int
     batch: int | None
+    unseen: str | None = None
 
     @property
     def rows(self) -> int:
@@ -67,6 +69,7 @@ class ElementReader:
         self._keep_content = content
         self._digester = digester or Digester()
         self._id_type: type[RecordId] | None = None
+        self._unseen: str | None = None
 
     def read(
         self,
@@ -108,7 +111,7 @@ class ElementReader:
         for id_ in ids:
             self._check(id_)
         kept = content if self._keep_content else None
-        return Delivered(ids, kept, epoch, number if self.batched else None)
+        return Delivered(ids, kept, epoch, number if self.batched else None, self._unseen)
 
     def encode(self, chunks: Sequence[Delivered]) -> pa.Table:
         """Return one row for each record, in delivery order."""
@@ -133,9 +136,10 @@ class ElementReader:
                 return self._digests(element, samples)
             except UndigestibleError:
                 return self._digests(on_host(element), on_host(samples))
-        except UndigestibleError:
+        except UndigestibleError as error:
             if self._ids is None and required:
                 raise
+            self._unseen = str(error)
             if self._id_type is None:
                 self._keep_content = False
             return None

@@ -123,7 +123,7 @@ def _columns(batch: object) -> list[tuple[Path, Column]]:
 
 def _each(columns: Sequence[tuple[Path, Column]], rows: int) -> Iterator[tuple[Schema, list[Any]]]:
     for row in range(rows):
-        yield _parts([(path, _as_leaf(leaf[row])) for path, leaf in columns])
+        yield _parts([(path, _as_leaf(leaf[row], path)) for path, leaf in columns])
 
 
 def row_digests(columns: Sequence[NDArray[np.uint8]], rows: int, seed: int) -> NDArray[np.uint64]:
@@ -217,7 +217,7 @@ def _prefixed(text: str | bytes) -> bytes:
 def _collect_leaves(tree: object, path: Path, found: list[tuple[Path, Value]]) -> None:
     children = _children(tree, path)
     if children is None:
-        found.append((path, _as_leaf(tree)))
+        found.append((path, _as_leaf(tree, path)))
         return
     for child_path, child in children:
         _collect_leaves(child, child_path, found)
@@ -231,7 +231,7 @@ def _collect_columns(tree: object, path: Path, found: list[tuple[Path, Column]])
         return
     children = _children(tree, path)
     if children is None:
-        found.append((path, _as_array(tree)))
+        found.append((path, _as_array(tree, path)))
         return
     for child_path, child in children:
         _collect_columns(child, child_path, found)
@@ -267,12 +267,12 @@ def _children(tree: object, path: Path) -> list[tuple[Path, object]] | None:
     return None
 
 
-def _as_leaf(leaf: object) -> Value:
+def _as_leaf(leaf: object, path: Path) -> Value:
     # As arrays, text and bytes would lose the zeros that they end with.
-    return leaf if isinstance(leaf, str | bytes) else _as_array(leaf)
+    return leaf if isinstance(leaf, str | bytes) else _as_array(leaf, path)
 
 
-def _as_array(leaf: object) -> NDArray[Any]:
+def _as_array(leaf: object, path: Path) -> NDArray[Any]:
     if leaf is None:
         return np.empty(0, "V1")
     if isinstance(leaf, np.ma.MaskedArray):
@@ -280,10 +280,14 @@ def _as_array(leaf: object) -> NDArray[Any]:
     try:
         array = np.asarray(cast("Any", leaf))
     except (TypeError, ValueError, RuntimeError) as error:
-        message = f"a leaf of type {type(leaf).__name__} is no array: {error}"
+        message = f"{_named(leaf, path)} is no array: {error}"
         raise UndigestibleError(message) from error
     # A long double's last bytes are set by nobody.
     if array.dtype.hasobject or array.dtype.char in "gG":
-        message = f"a leaf of type {type(leaf).__name__} ({array.dtype}) has no bytes of its own"
-        raise UndigestibleError(message)
+        raise UndigestibleError(f"{_named(leaf, path)} ({array.dtype}) has no bytes of its own")
     return array
+
+
+def _named(leaf: object, path: Path) -> str:
+    where = f"the leaf {'.'.join(map(str, path))!r}" if path else "a sample"
+    return f"{where} of type {type(leaf).__name__}"

@@ -89,7 +89,9 @@ class SampleReader:
         if self._batch_digester is None or not self._stacked:
             return {}
         parts = _content_of_batch(batch, self._batch_digester)
-        return parts if parts.get("rows") == rows else {}
+        if parts.get("rows", rows) == rows:
+            return parts
+        return {"unseen": f"a batch of {rows} samples has {parts['rows']} rows"}
 
     def of_batch(self, batch: Any) -> dict[str, Any]:
         """Read a batch that came as one: as `rows`, too, how many it has, where it shows them.
@@ -154,8 +156,8 @@ def _content_of_samples(samples: Sequence[Any], digester: Digester) -> dict[str,
     try:
         arrays = [as_arrays(sample) for sample in samples]
         digests = digester.samples(arrays)
-    except UndigestibleError:
-        return {}
+    except UndigestibleError as error:
+        return {"unseen": str(error)}
     labels = [label_of(sample) for sample in arrays if sample is not None]
     if not labels or None in labels:
         return {"content": digests.tobytes()}
@@ -168,8 +170,8 @@ def _content_of_batch(batch: Any, digester: BatchDigester) -> dict[str, Any]:
     try:
         arrays = as_arrays(batch)
         digests = digester(arrays)
-    except UndigestibleError:
-        return {}
+    except UndigestibleError as error:
+        return {"unseen": str(error)}
     rows = len(digests)
     return {"rows": rows, "content": digests.tobytes(), "labels": labels_of(arrays, rows)}
 

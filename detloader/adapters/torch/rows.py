@@ -52,6 +52,11 @@ class Delivered:
         """Number of records."""
         return self.witness.rows - len(self.witness.skipped)
 
+    @property
+    def unseen(self) -> str | None:
+        """Why its samples' content is not seen; None where it is."""
+        return self.witness.unseen
+
 
 @dataclass(frozen=True, slots=True)
 class Padding:
@@ -242,7 +247,8 @@ def _ids_of(witness: Witness) -> array[int] | list[str]:
     if (told := witness.told_ids) is not None:
         return told
     if not witness.content:
-        message = "samples have neither an ID nor content that could stand for it: give ids"
+        why = f" ({witness.unseen})" if witness.unseen else ""
+        message = f"samples have neither an ID nor content that could stand for it{why}: give ids"
         raise UsageError(message)
     return digest_ids(split_digests(witness.content, witness.rows))
 

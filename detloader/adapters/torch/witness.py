@@ -27,6 +27,7 @@ class Witness:
         one_off: which generators, in what was seen of the batch before in that worker, were of
             one sample; None where this one tells nothing of it.
         content: uint64, shape (rows,): digests; empty where there is none.
+        unseen: why samples have no digests; None where they have, or were not to have any.
         labels: one for each row, None of one that was skipped; None where there are none.
         error: why this batch cannot be told; None where it can.
     """
@@ -40,6 +41,7 @@ class Witness:
     looks: Looks | None = None
     one_off: Sequence[int] | None = None
     content: bytes = b""
+    unseen: str | None = None
     labels: list[int | None] | None = None
     error: str | None = None
 
