@@ -168,14 +168,6 @@ def test_what_is_not_said_stays_unknown(tmp_path: Path) -> None:
     assert not isinstance(declared.seed, int)
 
 
-def test_deterministic_is_declared_where_it_was_chosen(tmp_path: Path) -> None:
-    options = tf.data.Options()
-    options.deterministic = False
-    declared = recorded(examples().with_options(options), tmp_path / "run", ids="id").declared
-
-    assert declared.deterministic is False
-
-
 @pytest.mark.parametrize("deterministic", [False, None])
 def test_readers_of_named_files_declare_that_they_race(
     deterministic: bool | None, tmp_path: Path
