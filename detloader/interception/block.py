@@ -125,7 +125,7 @@ class record_all:  # noqa: N801 - reads as the function that it stands for
             return
         end_session(session, broken_off=breaks_off(kind))
         if kind is None and not (session.refused and self._before):  # which was said
-            _say_if_nothing_was_recorded(self._run, self._before)
+            _say_if_nothing_was_recorded(self._run, session.tell_refused(), self._before)
 
     def _another(self) -> Self:
         another = copy.copy(self)
@@ -160,6 +160,6 @@ def _spanned_steps(
         return (yield from steps)
 
 
-def _say_if_nothing_was_recorded(run: str, before: frozenset[str]) -> None:
-    if (told := tell_nothing(run, "the block", before)) is not None:
+def _say_if_nothing_was_recorded(run: str, refused: str | None, before: frozenset[str]) -> None:
+    if (told := tell_nothing(run, "the block", refused=refused, before=before)) is not None:
         _log.warning("%s", told)

@@ -18,12 +18,19 @@ def ranks_there(run: str) -> frozenset[str]:
         return frozenset()
 
 
-def tell_nothing(run: str, recorded: str, before: frozenset[str] = frozenset()) -> str | None:
+def tell_nothing(
+    run: str,
+    recorded: str,
+    *,
+    refused: str | None = None,
+    before: frozenset[str] = frozenset(),
+) -> str | None:
     """Say why a run has no rows; None where it has some, or nobody can tell.
 
     Args:
         run: its folder.
         recorded: what was recorded, such as "the program".
+        refused: which loaders could not be, and why; None where there was none.
         before: folders of ranks that were there before it was.
     """
     try:
@@ -31,7 +38,8 @@ def tell_nothing(run: str, recorded: str, before: frozenset[str] = frozenset()) 
         if not new and before:
             return f"{run} has no further rows: {recorded} iterated no loader that is recorded"
         if not new:
-            return f"{run} has no rows: {recorded} iterated no loader that could be recorded"
+            refused = refused or f"{recorded} iterated no loader that could be recorded"
+            return f"{run} has no rows: {refused}"
         streams = open_run(run).streams
         reasons = [tell_no_rows(run, streams[name]) for name in new if name in streams]
     except (DetloaderError, OSError):  # another process, such as a rank, still writes

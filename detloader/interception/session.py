@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary, finalize
+from weakref import WeakKeyDictionary, WeakSet, finalize
 
 from detloader.interception import hooks
 from detloader.interception.aside import is_aside, without_recording
@@ -52,7 +52,9 @@ class Session:
         self._numbers: dict[str, Iterator[int]] = {}
         self._endings: list[Callable[[], object]] = []
         self._folders: list[Folder] = []
-        self.refused = False
+        self.refused = 0
+        self._reason: object = None
+        self._not_adopted: WeakSet[Any] = WeakSet()
         self.waits = False  # as the generator does whose session this is
 
     def record(
@@ -92,8 +94,33 @@ class Session:
 
     def refuse(self, reason: object) -> None:
         """Say why a loader is not recorded."""
-        self.refused = True
+        self.refused += 1
+        self._reason = self._reason or reason
         _log.warning("not recorded: %s", reason)
+
+    def tell_refused(self) -> str | None:
+        """Say how many loaders are not recorded, and why; None where there was none."""
+        if self.refused == 0:
+            return None
+        first = "1 loader could not be recorded"
+        if self.refused > 1:
+            first = f"{self.refused:,} loaders could not be recorded, of which the first"
+        return f"{first}: {self._reason}"
+
+    def adopt(self, loader: Any) -> None:
+        """Make a loader its own twin; one that was refused is not tried again at each epoch."""
+        from detloader.adapters.adopted import Adopted
+
+        with contextlib.suppress(TypeError):  # one that has no hash is tried again
+            if loader in self._not_adopted:
+                return
+        before = self.refused
+        # None, too, where another thread was first.
+        if (twin := self.record(loader, owner=loader)) is not None:
+            self.at_end(Adopted(loader, twin))
+        elif self.refused > before:
+            with contextlib.suppress(TypeError):
+                self._not_adopted.add(loader)
 
     def at_end(self, ending: Callable[[], object]) -> None:
         """Do something when the session ends."""
@@ -106,7 +133,8 @@ class Session:
         if self._folders:
             from detloader.at_work import seal_all
 
-            seal_all(self._folders, broken_off=broken_off)
+            # The last first: one that is not needed takes along the folders that it made.
+            seal_all(reversed(self._folders), broken_off=broken_off)
 
     def begin_anew(self) -> None:
         """Leave the streams to the parent, in a forked child; what it iterates is its own."""
@@ -215,15 +243,9 @@ def is_recorded(loader: object) -> bool:
 
 def adopt(loader: Any) -> None:
     """Make a loader its own twin, until the session ends."""
-    from detloader.adapters.adopted import Adopted
-
     with beginning():
-        session = current_session()
-        # Which it is already where another thread was first.
-        twin = None if session is None else session.record(loader, owner=loader)
-        if session is None or twin is None:
-            return
-        session.at_end(Adopted(loader, twin))
+        if (session := current_session()) is not None:
+            session.adopt(loader)
 
 
 def current_session() -> Session | None:

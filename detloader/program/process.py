@@ -18,13 +18,14 @@ def begin() -> None:
     if RUN not in os.environ:
         return
     run = os.environ[RUN]  # which the program may remove
-    begin_session(Session(run, json.loads(os.environ[OPTIONS])))
+    session = Session(run, json.loads(os.environ[OPTIONS]))
+    begin_session(session)
     if os.environ.get(PROCESS) == str(os.getpid()):
-        atexit.register(_say_if_nothing_was_recorded, run)
+        atexit.register(_say_if_nothing_was_recorded, run, session)
 
 
-def _say_if_nothing_was_recorded(run: str) -> None:
+def _say_if_nothing_was_recorded(run: str, session: Session) -> None:
     from detloader.interception.nothing import tell_nothing
 
-    if (told := tell_nothing(run, "the program")) is not None:
+    if (told := tell_nothing(run, "the program", refused=session.tell_refused())) is not None:
         sys.stderr.write(f"detloader: {told}\n")

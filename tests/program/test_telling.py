@@ -99,14 +99,30 @@ def test_what_a_program_reads_of_another_python_is_that_python_s_own(tmp_path: P
     assert "stderr=b''" in result.stdout
 
 
-def test_a_run_that_cannot_be_written_is_no_program_without_loaders(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("loaders", "told"),
+    [
+        (1, "1 loader could not be recorded: "),
+        (3, "3 loaders could not be recorded, of which the first: "),
+    ],
+)
+def test_a_run_that_cannot_be_written_is_no_program_without_loaders(
+    loaders: int, told: str, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
-    program = write_program(tmp_path, "print(len([*DataLoader(data)]))")
+    text = """
+        loaders = [DataLoader(data) for _ in range(loaders)]
+        for epoch in range(2):
+            print(sum(len([*loader]) for loader in loaders))
+        """.replace("range(loaders)", f"range({loaders})")
+    program = write_program(tmp_path, text)
     result = record_program(tmp_path, sys.executable, program, run="file/run")
+    *lines, last = result.stderr.splitlines()
 
-    assert (result.returncode, result.stdout) == (0, "20\n")
-    assert "not recorded: " in result.stderr
-    assert "no loader that could be recorded" in result.stderr
+    assert (result.returncode, result.stdout) == (0, f"{20 * loaders}\n" * 2)
+    assert [line.partition(": ")[0] for line in lines] == ["not recorded"] * loaders
+    assert last.startswith(f"detloader: {tmp_path / 'file/run'} has no rows: {told}")
+    assert "cannot be written: Not a directory; choose another folder" in last
 
 
 @pytest.mark.parametrize(
