@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from detloader.errors import RunError
 from detloader.manifest.digests import column_type
 from detloader.manifest.flatbuffers import is_compressed
 from detloader.manifest.layout import sync
@@ -62,11 +63,12 @@ class Journal:
         disk the header may need it to say what was lost.
 
         Raises:
-            OSError: they could not be written, or those before them.
+            OSError: they could not be written.
+            RunError: rows before them could not.
         """
         if not self._whole:
-            message = f"{self._path} takes no rows after those that could not be written"
-            raise OSError(message)
+            message = f"{self._path} is torn where it could not be written: choose another folder"
+            raise RunError(message)
         # It has to be there: a journal that was removed is not begun amid its rows.
         with self._path.open("r+b", buffering=0) as file:
             size = file.seek(0, os.SEEK_END)

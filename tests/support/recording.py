@@ -167,7 +167,7 @@ def starving_writer(run: str, limit: str) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
     try:
         writer.append(pa.table({"record": [-1]}))
-    except ValueError:
+    except DetloaderError:
         say(writer.rows)
     os._exit(0)
 
