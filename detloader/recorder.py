@@ -202,8 +202,10 @@ class Recorder(Generic[ChunkT]):
 
     def leave(self) -> None:
         """Leave the run to the parent, in a forked child; it says so at a row that it loses."""
+        # Threads of the parent may have held them.
+        self._writing = threading.RLock()
+        self._counting = threading.Lock()
         self.forget()
-        self._counting = threading.Lock()  # the parent may have held it
         self._left = True
 
     def forget(self) -> None:

@@ -77,6 +77,13 @@ def test_a_forked_child_writes_nothing_and_the_parent_goes_on(tmp_path: Path, ho
     assert said.split() == ["False", "True", *(["RunExistsError"] if how == "again" else [])]
 
 
+def test_a_child_that_was_forked_while_rows_were_written_can_close(tmp_path: Path) -> None:
+    assert finish(start("forking_while_rows_are_written", tmp_path / "run")) == "0"
+
+    assert records(tmp_path / "run") == list(range(10))
+    assert open_run(tmp_path / "run").complete
+
+
 def test_a_forked_child_says_that_its_rows_are_lost(tmp_path: Path) -> None:
     _, said = start("forking", tmp_path / "run", "exit").communicate(timeout=100)
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import multiprocessing
 import os
 import resource
+import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -125,6 +127,30 @@ def forking(run: str, how: str) -> None:
                     record(range(3), run)
                 except DetloaderError as error:
                     say(type(error).__name__)
+
+
+@program
+def forking_while_rows_are_written(run: str) -> None:
+    """Fork while the recorder's thread writes; the child closes, and has no such thread."""
+    writing, go_on = threading.Event(), threading.Event()
+    append = RankWriter.append
+
+    def append_late(writer: RankWriter, rows: pa.Table) -> None:
+        writing.set()
+        go_on.wait()
+        append(writer, rows)
+
+    setattr(RankWriter, "append", append_late)  # noqa: B010
+    twin = record(range(10), run, ids=int)
+    list(twin)
+    writing.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        twin.close()
+        os._exit(0)
+    go_on.set()
+    say(os.waitpid(child, 0)[1])
 
 
 @program
