@@ -9,6 +9,7 @@ reading     what can be told of samples; tensors: as arrays and labels
 witness     what travels with a batch; settling: what the next one tells of it
 at_once     which data sets read a whole batch at once
 recording   counts epochs in the loop's process; rows: what is written
+padding     which rows were added to even out ranks
 declared    what loader and samplers say of themselves; samplers: what can be told of one
 order_seeds what the orders are seeded with, as they are begun
 subsets     which records of the data set below a subset has
@@ -39,10 +40,10 @@ from detloader.adapters.torch.batches import wrap_batches
 from detloader.adapters.torch.declared import (
     declared_of,
     epoch_holder,
-    padding_of,
     seed_of_epoch,
 )
 from detloader.adapters.torch.order_seeds import OrderSeeds, seed_of_order
+from detloader.adapters.torch.padding import padding_of
 from detloader.adapters.torch.reading import SampleReader
 from detloader.adapters.torch.recording import Recording
 from detloader.adapters.torch.rows import Columns, RowMaker, count_ready

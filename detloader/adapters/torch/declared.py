@@ -7,9 +7,8 @@ import multiprocessing
 from typing import Any
 
 import torch
-from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, IterableDataset
+from torch.utils.data import BatchSampler, DataLoader, IterableDataset
 
-from detloader.adapters.torch.rows import Padding
 from detloader.adapters.torch.samplers import (
     count_of,
     deciding_sampler,
@@ -20,10 +19,7 @@ from detloader.adapters.torch.samplers import (
     shuffles,
 )
 
-__all__ = ["declared_of", "epoch_holder", "padding_of", "seed_of_epoch", "shuffle_of"]
-
-
-_PADS_AT_END = frozenset({"DistributedSampler", "StatefulDistributedSampler"})
+__all__ = ["declared_of", "epoch_holder", "seed_of_epoch", "shuffle_of"]
 
 
 def declared_of(loader: DataLoader[Any]) -> dict[str, Any]:
@@ -59,20 +55,6 @@ def epoch_holder(loader: DataLoader[Any]) -> Any | None:
         if hasattr(holder, "set_epoch") and isinstance(getattr(holder, "epoch", None), int):
             return holder
     return None
-
-
-def padding_of(loader: DataLoader[Any]) -> Padding | None:
-    """Return how a distributed sampler evens out its ranks; None where it does not."""
-    sampler, outer = deciding_sampler(loader), outer_sampler(loader)
-    if not isinstance(sampler, DistributedSampler) or sampler.drop_last:
-        return None
-    # A derived class may have put what was added anywhere.
-    if orderer_of(sampler) not in _PADS_AT_END or orderer_of(outer) != "BatchSampler":
-        return None
-    size = len(sampler.dataset)  # type: ignore[arg-type]
-    if size % sampler.num_replicas == 0:
-        return None
-    return Padding(size, sampler.num_replicas, sampler.rank, outer.batch_size)
 
 
 def shuffle_of(loader: DataLoader[Any]) -> bool | None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from detloader.adapters.digests import digest_column, digest_ids
 from detloader.adapters.ids import fits_int64
+from detloader.adapters.torch.padding import Padding
 from detloader.adapters.torch.settling import count_settled, settle
 from detloader.adapters.torch.witness import Witness
 from detloader.errors import UsageError
@@ -26,7 +27,7 @@ from detloader.manifest.rounding import split_digests
 if TYPE_CHECKING:
     from detloader.adapters.torch.order_seeds import OrderSeeds
 
-__all__ = ["Columns", "Delivered", "Padding", "RowMaker", "count_ready"]
+__all__ = ["Columns", "Delivered", "RowMaker", "count_ready"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +57,6 @@ class Delivered:
     def unseen(self) -> str | None:
         """Why its samples' content is not seen; None where it is."""
         return self.witness.unseen
-
-
-@dataclass(frozen=True, slots=True)
-class Padding:
-    """How a sampler evens out the ranks: it goes on with records that it dealt before.
-
-    Attributes:
-        source_size: records before it begins again.
-        ranks: how many ranks they are dealt to, one by one.
-        rank: this one.
-        batch_size: records of a batch.
-    """
-
-    source_size: int
-    ranks: int
-    rank: int
-    batch_size: int
-
-    def flags(self, chunks: Sequence[Delivered]) -> NDArray[np.bool_]:
-        """Tell which rows were added."""
-        places = [
-            chunk.number * self.batch_size + place
-            for chunk in chunks
-            for place in range(chunk.witness.rows)
-        ]
-        return np.array(places) * self.ranks + self.rank >= self.source_size
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,7 +139,7 @@ class RowMaker:
         if told.resumed:
             columns["resumed"] = each(lambda chunk: chunk.resumed)
         if told.padding is not None:
-            columns["padding"] = told.padding.flags(chunks)
+            columns["padding"] = told.padding.flags([chunk.number for chunk in chunks], counts)
         return _without_skipped(pa.table(columns | self._labels(chunks)), chunks)
 
     def _records(self, chunks: Sequence[Delivered]) -> dict[str, Any]:
