@@ -15,7 +15,7 @@ from tensorflow.python.data.ops.options import ExternalStatePolicy
 from detloader.adapters.tensorflow.batching import batching_of, is_made_of_batches
 from detloader.adapters.tensorflow.memory import bytes_in
 from detloader.adapters.tensorflow.shuffles import declare_shuffles
-from detloader.adapters.tensorflow.walk import each_once
+from detloader.adapters.tensorflow.walk import bottom_up, each_once
 
 __all__ = ["declare", "is_batched"]
 
@@ -67,15 +67,28 @@ def _determinism(dataset: tf.data.Dataset) -> bool | None:
     return True if kinds.isdisjoint(_ORDERED_BY_OTHERS) else chosen
 
 
+_OF_AN_OPERATION = 400
+"""Bytes that the graph has for an operation without data, on the whole."""
+
 _MOST_BYTES = 4 * 2**20
 """Of data in memory, as the names of files are, that a graph may hold and is read all the same."""
 
 
+def _bytes_of_graph(dataset: tf.data.Dataset) -> float:
+    """Estimate how long the written graph is: it holds all data that lies in memory.
+
+    A dataset that is the input of several is written for each of them.
+    """
+    sizes: dict[int, float] = {}
+    for node in bottom_up(dataset, lambda node: node._inputs()):
+        behind = sum(sizes[id(each)] for each in node._inputs())
+        sizes[id(node)] = _OF_AN_OPERATION + bytes_in(node) + behind
+    return sizes[id(dataset)]
+
+
 def _operations(dataset: tf.data.Dataset) -> list[Any] | None:
     """Return the operations of a dataset and of its functions; None where none can be read."""
-    nodes = each_once(dataset, lambda node: node._inputs())
-    # A graph holds all data that lies in memory.
-    if not tf.executing_eagerly() or sum(map(bytes_in, nodes)) > _MOST_BYTES:
+    if not tf.executing_eagerly() or _bytes_of_graph(dataset) > _MOST_BYTES:
         return None
     try:
         written = dataset._as_serialized_graph(external_state_policy=ExternalStatePolicy.IGNORE)

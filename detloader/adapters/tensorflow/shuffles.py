@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from detloader.adapters.tensorflow.walk import each_once
+from detloader.adapters.tensorflow.walk import bottom_up, each_once
 
 __all__ = ["declare_shuffles"]
 
@@ -74,12 +74,14 @@ def _iterations(shuffles: Sequence[Any], whole: set[int]) -> dict[str, Any]:
 
 def _ordering(dataset: Any) -> list[Any]:
     """Return the shuffles that change the order; that of a part of each element is not one."""
-    return [node for node in each_once(dataset, _inputs_that_order) if _mixes(node)]
-
-
-def _inputs_that_order(node: Any) -> Sequence[Any]:
-    inputs = _inputs(node)
-    return inputs if _kind(node) != "_ZipDataset" or all(map(_ordering, inputs)) else []
+    shuffled: set[int] = set()
+    for node in bottom_up(dataset, _inputs):
+        behind = [id(each) in shuffled for each in _inputs(node)]
+        is_part = _kind(node) == "_ZipDataset" and not all(behind)
+        if _mixes(node) or (any(behind) and not is_part):
+            shuffled.add(id(node))
+    found = each_once(dataset, lambda node: _inputs(node) if id(node) in shuffled else [])
+    return [node for node in found if _mixes(node)]
 
 
 def _inputs_one_by_one(node: Any) -> Sequence[Any]:
