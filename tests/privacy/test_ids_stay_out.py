@@ -98,7 +98,7 @@ def test_no_id_stands_in_the_journal_of_an_open_run(tmp_path: Path, key: Path) -
         for _ in patients:
             pass
         recorder: Any = patients._recorder
-        recorder._drain()
+        recorder.flush()
         (journal,) = (tmp_path / "run").rglob("journal.arrows")
         rows = open_run(tmp_path / "run").streams["main"].table()
         said = journal.read_bytes() + "\n".join(texts_of(rows)).encode()

@@ -22,6 +22,7 @@ def count_files() -> int:
     return sum(1 for _ in Path("/dev/fd").iterdir())
 
 
+@pytest.mark.usefixtures("no_other_recorder")
 @pytest.mark.parametrize("make", [loader, lambda: grain.MapDataset.range(8)])
 def test_a_loader_that_is_kept_costs_its_lock_and_all_together_a_thread(
     make: Callable[[], Any], tmp_path: Path
@@ -42,6 +43,7 @@ def test_a_loader_that_is_kept_costs_its_lock_and_all_together_a_thread(
     assert (count_files(), threading.active_count()) == (files, threads)
 
 
+@pytest.mark.usefixtures("no_other_recorder")
 def test_loaders_that_come_and_go_each_have_the_thread(tmp_path: Path) -> None:
     for number in range(3):
         with record(range(4), tmp_path / f"{number}") as first:

@@ -164,6 +164,7 @@ def test_another_rank_and_another_stream_are_recorded_beside_it(tmp_path: Path) 
     }
 
 
+@pytest.mark.usefixtures("no_other_recorder")
 def test_a_closed_recorder_of_a_loader_that_is_gone_leaves_no_memory(tmp_path: Path) -> None:
     loader = Loader([1])
     twin = record(loader, tmp_path / "run", ids=int)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from detloader import open_run, record
 from detloader.manifest.verify import verify_run
@@ -72,6 +73,7 @@ def test_what_comes_while_writing_fails_does_not_close_up_the_gap(tmp_path: Path
     assert (rank.rows, rank.header.seen.lost) == (0, 2)
 
 
+@pytest.mark.usefixtures("no_other_recorder")
 def test_one_thread_writes_for_all_recorders_and_ends_with_the_last(tmp_path: Path) -> None:
     before = threading.active_count()
     recorders = [
