@@ -44,10 +44,16 @@ def config_of_seeds(nodes: Sequence[Any]) -> dict[str, object]:
 
 
 def _seeds_below(node: Any) -> Iterator[int]:
-    """Yield the nearest seeds below a node, as Grain looks for them."""
-    seed = getattr(node, "_seed_rng_seed", None)
-    if seed is not None:
-        yield int(seed)
-        return
-    for parent in node._parents:
-        yield from _seeds_below(parent)
+    """Yield the nearest seeds below a node, as Grain looks for them; of each way, but once."""
+    seen: set[int] = set()
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        seed = getattr(node, "_seed_rng_seed", None)
+        if seed is None:
+            waiting += reversed(node._parents)
+        else:
+            yield int(seed)

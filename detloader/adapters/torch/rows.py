@@ -196,7 +196,10 @@ def count_ready(chunks: Sequence[Delivered]) -> int:
 
 def _settled(chunks: Sequence[Delivered]) -> list[Delivered]:
     witnesses = settle([chunk.witness for chunk in chunks])
-    return [replace(chunk, witness=each) for chunk, each in zip(chunks, witnesses, strict=True)]
+    return [
+        chunk if each is chunk.witness else replace(chunk, witness=each)
+        for chunk, each in zip(chunks, witnesses, strict=True)
+    ]
 
 
 def _without_skipped(rows: pa.Table, chunks: Sequence[Delivered]) -> pa.Table:

@@ -105,6 +105,17 @@ def test_a_loader_that_took_up_a_checkpoint_is_recorded_from_there_on(tmp_path: 
     assert rows_of(tmp_path / "run", "batch")[0] == 1
 
 
+def state_amid(loader: Any, run: Path, *, epoch: int) -> Any:
+    """Record a loader until the fifth batch of an epoch; returns its state there."""
+    with record(loader, run) as twin:
+        for _ in range(epoch):
+            list(twin)
+        steps = iter(twin)
+        for _ in range(5):
+            next(steps)
+        return twin.state_dict()
+
+
 @pytest.mark.parametrize("epochs", [1, 3])
 def test_a_part_that_resumes_correctly_is_the_rest_of_the_whole_run(
     epochs: int, tmp_path: Path
@@ -120,13 +131,8 @@ def test_a_part_that_resumes_correctly_is_the_rest_of_the_whole_run(
     with record(loader(), tmp_path / "whole") as twin:
         for _ in range(epochs):
             list(twin)
-    with record(loader(), tmp_path / "part") as twin:
-        steps = iter(twin)
-        for _ in range(5):
-            next(steps)
-        state = twin.state_dict()
     rest = loader()
-    rest.load_state_dict(state)
+    rest.load_state_dict(state_amid(loader(), tmp_path / "part", epoch=0))
     with record(rest, tmp_path / "rest", parent=tmp_path / "part") as twin:
         for _ in range(epochs):
             list(twin)
@@ -151,14 +157,8 @@ def test_a_part_of_a_later_epoch_is_the_rest_of_the_whole_run(
     with record(loader(), tmp_path / "whole") as twin:
         for _ in range(2):
             list(twin)
-    with record(loader(), tmp_path / "part") as twin:
-        list(twin)
-        steps = iter(twin)
-        for _ in range(5):
-            next(steps)
-        state = twin.state_dict()
     rest = loader()
-    rest.load_state_dict(state)
+    rest.load_state_dict(state_amid(loader(), tmp_path / "part", epoch=1))
     with record(rest, tmp_path / "rest", declared=declared) as twin:
         list(twin)
     result = audit(tmp_path / "whole", tmp_path / "rest")
