@@ -43,7 +43,7 @@ def iterated_in(dataset: Any) -> Any:
                 tf.data.DatasetSpec.from_value(dataset),
                 key=("detloader", id(dataset)),
             )
-    from detloader.adapters.tensorflow.walk import each_once
+    from detloader.adapters.walk import each_once
 
     if not any(map(_is_argument, each_once(dataset, lambda node: node._inputs()))):
         session.refuse(

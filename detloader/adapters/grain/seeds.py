@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from detloader.adapters.walk import each_once
+
 __all__ = ["config_of_seeds", "given_seed"]
 
 _DEFAULT = "_default_seed"
@@ -44,16 +46,16 @@ def config_of_seeds(nodes: Sequence[Any]) -> dict[str, object]:
 
 
 def _seeds_below(node: Any) -> Iterator[int]:
-    """Yield the nearest seeds below a node, as Grain looks for them; of each way, but once."""
-    seen: set[int] = set()
-    waiting = [node]
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        seed = getattr(node, "_seed_rng_seed", None)
-        if seed is None:
-            waiting += reversed(node._parents)
-        else:
+    """Yield the nearest seeds below a node, as Grain looks for them."""
+    for each in each_once(node, _without_seed):
+        if (seed := _seed_of(each)) is not None:
             yield int(seed)
+
+
+def _without_seed(node: Any) -> Sequence[Any]:
+    """Return what is directly below a node that has no seed of its own, from the first on."""
+    return node._parents[::-1] if _seed_of(node) is None else ()
+
+
+def _seed_of(node: Any) -> Any:
+    return getattr(node, "_seed_rng_seed", None)

@@ -15,7 +15,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from detloader.adapters.tensorflow.walk import each_once
+from detloader.adapters.walk import each_once
 
 __all__ = ["batching_of", "is_made_of_batches"]
 

@@ -15,7 +15,7 @@ from tensorflow.python.data.ops.options import ExternalStatePolicy
 from detloader.adapters.tensorflow.batching import batching_of, is_made_of_batches
 from detloader.adapters.tensorflow.memory import bytes_in
 from detloader.adapters.tensorflow.shuffles import declare_shuffles
-from detloader.adapters.tensorflow.walk import bottom_up, each_once
+from detloader.adapters.walk import bottom_up, each_once
 
 __all__ = ["declare", "is_batched"]
 

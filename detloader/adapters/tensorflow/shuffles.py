@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from detloader.adapters.tensorflow.walk import bottom_up, each_once
+from detloader.adapters.walk import bottom_up, each_once
 
 __all__ = ["declare_shuffles"]
 

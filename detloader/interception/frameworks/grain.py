@@ -56,9 +56,14 @@ def _twin_of(dataset: Any) -> Any | None:
 
 
 def _is_of_a_twin(dataset: Any) -> bool:
+    from detloader.adapters.walk import each_once
+
+    return any(map(is_recorded, each_once(dataset, _parents)))
+
+
+def _parents(dataset: Any) -> Any:
     # An interleave, such as that of worker processes, keeps its parents to itself.
-    parents = getattr(dataset, "parents", ()) or getattr(dataset, "_datasets", ())
-    return is_recorded(dataset) or any(map(_is_of_a_twin, parents))
+    return getattr(dataset, "parents", ()) or getattr(dataset, "_datasets", ())
 
 
 def _set_inner(dataset: Any, is_inner: bool) -> None:  # noqa: FBT001 - Grain's

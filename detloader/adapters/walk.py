@@ -1,4 +1,4 @@
-"""Walks over what a dataset is made of, in which one may be the input of several."""
+"""Walks over what a dataset of a framework is made of: one may be the input of several."""
 
 from __future__ import annotations
 
