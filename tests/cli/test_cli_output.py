@@ -14,6 +14,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests.support.terminals import read_terminal
+
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 Case = Callable[[str], list[Path]]
 SCHEMA = Path(__file__).parents[2] / "docs" / "result.schema.json"
@@ -139,8 +141,9 @@ def on_a_terminal(folder: Path, *arguments: str, **variables: str) -> str:
         [SCRIPT, *arguments], cwd=folder, env=environment, stdout=theirs, check=False, timeout=60
     )
     os.close(theirs)
-    with os.fdopen(ours, "rb") as terminal:
-        return terminal.read1(65536).decode()
+    shown = read_terminal(ours)
+    os.close(ours)
+    return shown
 
 
 def test_a_terminal_gets_colours_unless_they_are_not_wanted(

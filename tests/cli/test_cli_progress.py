@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from tests.cli.conftest import SCRIPT
+from tests.support.terminals import read_terminal
 
 ROOT = Path(__file__).parents[2]
 SLOW = ("record", "tests.support.slow_loaders:lasting", "-p", "seconds=2.5")
@@ -24,8 +25,9 @@ def errors_on_a_terminal(run: Path, *arguments: str) -> tuple[str, str]:
         check=True,
     )
     os.close(theirs)
-    with os.fdopen(ours, "rb") as terminal:
-        return done.stdout, terminal.read1(1 << 20).decode()
+    shown = read_terminal(ours)
+    os.close(ours)
+    return done.stdout, shown
 
 
 def test_a_long_recording_says_how_far_it_is_and_wipes_that_away(tmp_path: Path) -> None:

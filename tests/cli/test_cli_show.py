@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.terminals import read_terminal
+
 SCRIPT = Path(sys.executable).with_name("detloader")
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -146,8 +148,8 @@ def test_a_wide_terminal_shows_all_of_it(wide: str, tmp_path: Path) -> None:
     primary, secondary = pty.openpty()
     fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 300, 0, 0))
     done = subprocess.run([SCRIPT, "show", wide], cwd=tmp_path, stdout=secondary, check=False)
-    shown = os.read(primary, 65_536).decode()
     os.close(secondary)
+    shown = read_terminal(primary)
     os.close(primary)
 
     assert done.returncode == 0

@@ -16,6 +16,7 @@ import pytest
 
 from detloader.manifest.reader import open_run
 from tests.support.replaying import Done
+from tests.support.terminals import read_terminal
 
 Recorded = Callable[..., Path]
 Detloader = Callable[..., Done]
@@ -114,16 +115,22 @@ def test_the_recorded_number_of_batches_and_the_key_of_ids_are_kept(
 
 
 def test_progress_shows_on_a_terminal_alone(folder: Path, detloader: Detloader) -> None:
-    detloader("record", f"{MODULE}:workers", "-o", "run", "-p", "mended=true")
+    file = folder / "file"
+    file.touch()
+    detloader("record", "tests.support.slow_loaders:waiting", "-o", "run", "-p", f"file={file}")
+    file.unlink()
     leader, follower = pty.openpty()
     words = [str(SCRIPT), "replay", "run", "--vary", "timezone=GMT-14"]
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=follower, text=True, check=False)
-    os.close(follower)
-    shown = os.read(leader, 65_536).decode()
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=follower, text=True) as program:
+        os.close(follower)
+        shown = read_terminal(leader, until="replaying run")
+        file.touch()
+        read_terminal(leader)
+        output, _ = program.communicate()
     os.close(leader)
 
     assert "replaying run" in shown
-    assert done.stdout.startswith("identical: ")
+    assert output.startswith("identical: ")
 
 
 def test_an_audit_loads_nothing_of_replays(folder: Path, recorded: Recorded) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["lasting"]
+__all__ = ["lasting", "waiting"]
 
 
 def lasting(seconds: float) -> Iterator[int]:
@@ -17,3 +18,10 @@ def lasting(seconds: float) -> Iterator[int]:
     while time.monotonic() < end:
         yield record
         record += 1
+
+
+def waiting(file: str) -> Iterator[int]:
+    """Deliver records when there is such a file."""
+    while not Path(file).exists():
+        time.sleep(0.01)
+    yield from range(10)
