@@ -243,15 +243,15 @@ def _put_together(
     verified: bool = False,
 ) -> Result:
     """Put the worst stream on top, with the findings of all streams, the worst one's first."""
-    ranked = sorted(streams, key=_badness, reverse=True)
-    top = ranked[0] if ranked else _nothing(reason)
+    ranked = sorted(streams, key=_badness, reverse=True) or [_nothing(reason)]
+    top = ranked[0]
     findings = [finding for stream in ranked for finding in stream.findings]
     return Result(
         command=command,
         verdict=top.verdict,
         verified=verified,
         coverage=top.coverage,
-        reason=top.reason,
+        reason=_reason_on_top(ranked),
         runs=[summary(run) for run in runs],
         first_difference=top.first_difference,
         first_differences=top.first_differences,
@@ -262,6 +262,15 @@ def _put_together(
         streams=streams,
         pages={finding.rule: page_of(finding.rule) for finding in findings},
     )
+
+
+def _reason_on_top(ranked: Sequence[StreamResult]) -> str | None:
+    """Say why what was found may not be all: of several streams, of any that was checked."""
+    top = ranked[0]
+    if len(ranked) == 1 or top.verdict not in (Verdict.CLEAN, Verdict.FINDINGS):
+        return top.reason
+    doubtful = (stream for stream in ranked if stream.reason)
+    return next((f"in stream {each.name}, {each.reason}" for each in doubtful), None)
 
 
 def _nothing(reason: str | None) -> StreamResult:

@@ -7,11 +7,11 @@ import concurrent.futures.thread  # noqa: F401 - its own end is to come after ou
 import logging
 import multiprocessing.util
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from detloader.ending import ends_by_error, keeping_status
 from detloader.manifest.layout import is_remote
 
 if TYPE_CHECKING:
@@ -127,15 +127,10 @@ def _close_remote() -> None:
 
 
 def _end_by(folders: Iterable[Folder]) -> None:
-    for recorder in list(_recorders.values()):
-        recorder.raises = False  # there is no loop any more
-    seal_all(folders, broken_off=_ends_by_error())
-
-
-def _ends_by_error() -> bool:
-    """Tell whether an error that nobody caught, such as that of Ctrl-C, ends the program."""
-    # At a prompt the last error is that of some line before.
-    return hasattr(sys, "last_value") and not hasattr(sys, "ps1")
+    with keeping_status():
+        for recorder in list(_recorders.values()):
+            recorder.raises = False  # there is no loop any more
+        seal_all(folders, broken_off=ends_by_error())
 
 
 # Before `atexit` comes the end of all executors, without which some stores cannot be reached.

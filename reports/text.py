@@ -71,8 +71,8 @@ class _Text:
             yield from self._stream(result)
             return
         for stream in result.streams:
-            unjudged = stream.verdict is Verdict.INCONCLUSIVE and stream.reason
-            because = f": {stream.reason}" if unjudged else ""
+            alone = stream.verdict not in _COMPARED and stream.reason
+            because = f": {stream.reason}" if alone else ""
             yield self._judged(f"{stream.verdict}: stream {stream.name}{because}", stream.verdict)
             yield from self._stream(stream)
 

@@ -37,8 +37,10 @@ def wrap(loader: Iterable[Any], request: Request) -> RecordedIterable:
     """Start recording an iterable."""
     reader = reader_for(loader, request)
     writer = request.writer(loader=type(loader).__qualname__)
-    kind = RecordedIterator if isinstance(loader, Iterator) else RecordedIterable
-    return kind(loader, reader, Recorder(writer, reader.encode))
+    recorder = Recorder(writer, reader.encode)
+    if isinstance(loader, Iterator):
+        return RecordedIterator(loader, reader, recorder)
+    return RecordedIterable(loader, reader, recorder)
 
 
 def reader_for(loader: object, request: Request) -> ElementReader:
@@ -148,21 +150,44 @@ class RecordedIterable(RecordedElements, _Twin):
 
 
 class RecordedIterator(RecordedIterable):
-    """An iterator that records what it yields, all of it as one epoch."""
+    """An iterator that records what it yields.
+
+    `iter()` of most iterators gives them back as they are: all of it is one epoch. Some start
+    anew, as trainers' combined loaders do, and that is the next epoch. One starts anew if it is
+    another object, if `iter()` set an attribute of it, or if it had come to its end.
+    """
 
     def __init__(
-        self, loader: Iterable[Any], reader: ElementReader, recorder: Recorder[Delivered]
+        self, loader: Iterator[Any], reader: ElementReader, recorder: Recorder[Delivered]
     ) -> None:
         super().__init__(loader, reader, recorder)
-        self._one_pass = super().__iter__()
+        self._one_pass = self._steps(loader)
+        self._ended = False
 
     def __iter__(self) -> Iterator[Any]:
-        """Return itself, as iterators do."""
+        """Return itself, as iterators do; or else what the iterator returns."""
+        before = _attributes(self._original)
+        with self._recorder.breaks:
+            elements = iter(self._original)
+        if elements is not self._original:
+            return self._steps(elements)
+        if self._ended or _attributes(elements) != before:
+            self._one_pass = self._steps(elements)
+            self._ended = False
         return self
 
     def __next__(self) -> Any:
         """Return the next element."""
-        return next(self._one_pass)
+        try:
+            return next(self._one_pass)
+        except StopIteration:
+            self._ended = True
+            raise
+
+
+def _attributes(thing: object) -> dict[str, int]:
+    """Tell which object each attribute is; by identity, for comparing is code of the user's."""
+    return {name: id(value) for name, value in getattr(thing, "__dict__", {}).items()}
 
 
 class Steps(_Twin):

@@ -170,12 +170,6 @@ class Stream:
         return max(*told, max(numbers) + 1)
 
     @property
-    def missing_ranks(self) -> int:
-        """Ranks that the run had, as its launcher or its log told, and that are not there."""
-        told = max(rank.header.ranks or 0 for rank in self.ranks)
-        return max(told - len(self.ranks), 0)
-
-    @property
     def columns(self) -> Mapping[str, ColumnType]:
         """Columns that every rank with rows has, in the order of the first such rank."""
         shared = [rank.columns for rank in self.ranks if rank.columns]

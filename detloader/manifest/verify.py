@@ -38,9 +38,9 @@ def verify_run(run: Run | str | os.PathLike[str]) -> Run:
         message = f"{opened.path}/{stranger} is no part of the run: move it"
         raise DamageError(message)
     for stream in opened.streams.values():
-        if stream.missing_ranks:
+        if missing := stream.ranks_told - len(stream.ranks):
             message = (
-                f"{opened.path} lacks {stream.missing_ranks} of the ranks of its stream "
+                f"{opened.path} lacks {missing} of the ranks of its stream "
                 f"{stream.name!r}: copy their folders, too"
             )
             raise DamageError(message)

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 
+from detloader.ending import keeping_status
 from detloader.interception.session import Session, begin_session
 from detloader.program.launch import OPTIONS, PROCESS, RUN
 
@@ -25,7 +26,9 @@ def begin() -> None:
 
 
 def _say_if_nothing_was_recorded(run: str, session: Session) -> None:
-    from detloader.interception.nothing import tell_nothing
+    with keeping_status():
+        from detloader.interception.nothing import tell_nothing
 
-    if (told := tell_nothing(run, "the program", refused=session.tell_refused())) is not None:
-        sys.stderr.write(f"detloader: {told}\n")
+        told = tell_nothing(run, "the program", refused=session.tell_refused())
+        if told is not None:
+            sys.stderr.write(f"detloader: {told}\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
 import detloader
@@ -13,6 +14,7 @@ from detloader.findings import Counts, Verdict
 from detloader.reports import headline, render
 from tests.support.results import counts_of, findings_of, first_of, lacking, loud_rules
 from tests.support.runs import write_run
+from tests.support.tables import write_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,6 +136,26 @@ def test_a_rank_without_one_of_several_streams_is_named_and_rank_0_may_evaluate_
     assert sound.verdict is Verdict.CLEAN
     assert lacks.verdict is Verdict.INCONCLUSIVE
     assert said(lacks, tmp_path) == "part lacks rank 2 of 4"
+
+
+@pytest.mark.parametrize("other", ["train", "zoo"])
+def test_a_stream_of_rank_0_alone_is_told_of_wherever_it_stands(other: str, tmp_path: Path) -> None:
+    for stream, ranks in ((other, 2), ("val", 1)):
+        for rank in range(ranks):
+            write_rows(
+                tmp_path / "run",
+                pa.table({"record": [rank, rank + 2]}),
+                rank=rank,
+                ranks=2,
+                stream=stream,
+            )
+    result = check(tmp_path / "run")
+    (told,) = (each.reason for each in result.streams if each.name == "val")
+
+    assert result.verdict is Verdict.CLEAN
+    assert told == f"{tmp_path}/run lacks rank 1 of 2"
+    assert f"; in stream val, {told}" in headline(result)
+    assert f"clean: stream val: {told}" in " ".join(render("text", result).split())
 
 
 def test_a_rank_that_differs_beside_one_that_is_gone_is_a_change(tmp_path: Path) -> None:

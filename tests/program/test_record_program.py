@@ -121,6 +121,14 @@ def test_the_exit_status_is_the_programs(tmp_path: Path) -> None:
     assert open_run(tmp_path / "run").complete
 
 
+def test_a_program_that_an_interrupt_ends_before_its_first_batch_dies_of_it(tmp_path: Path) -> None:
+    program = write_program(tmp_path, "raise KeyboardInterrupt")
+    bare = subprocess.run([sys.executable, program], capture_output=True, check=False)
+
+    assert bare.returncode == -signal.SIGINT
+    assert record_program(tmp_path, sys.executable, program).returncode == -signal.SIGINT
+
+
 def test_a_program_that_is_killed_leaves_what_it_had_seen(tmp_path: Path) -> None:
     program = write_program(
         tmp_path,

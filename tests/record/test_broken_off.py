@@ -233,6 +233,7 @@ ENDS = {
     "a status": ("sys.exit(3)", False),
     "no further batch": ("break", False),
 }
+STATUS = {"an error": 1, "Ctrl-C": -signal.SIGINT, "a status": 3, "no further batch": 0}
 WAYS = {
     "record": "loader = record([*range(12)], 'run')",
     "record_all": "from grain import MapDataset; loader = MapDataset.range(12); "
@@ -252,7 +253,7 @@ def test_a_program_that_dies_of_an_error_leaves_a_part(end: str, way: str, tmp_p
             if number == 2:
                 {statement}
         """
-    subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -264,3 +265,5 @@ def test_a_program_that_dies_of_an_error_leaves_a_part(end: str, way: str, tmp_p
 
     assert stream.rows == 3
     assert (stream.declared.complete is False) is dies
+    # A shell stops at an interrupt if what it ran died of it.
+    assert done.returncode == STATUS[end]

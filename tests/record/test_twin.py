@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from detloader import record
 from tests.support.loaders import Loader, rows_of
@@ -40,6 +45,63 @@ def test_an_iterator_stays_an_iterator(tmp_path: Path) -> None:
             len(twin)
 
     assert rows_of(tmp_path / "run", "record", "epoch") == [(n, 0) for n in range(5)]
+
+
+class Restarting:
+    """Its own iterator, which each `iter()` starts anew, as a combined loader is."""
+
+    def __init__(self) -> None:
+        self.left: list[int] = []
+
+    def __iter__(self) -> Restarting:
+        self.left = random.sample(range(4), 4)
+        return self
+
+    def __next__(self) -> int:
+        if not self.left:
+            raise StopIteration
+        return self.left.pop()
+
+
+@given(st.lists(st.integers(0, 6)))
+def test_an_iterator_that_starts_anew_does_so_and_each_time_is_an_epoch(taken: list[int]) -> None:
+    def passes(loader: Iterable[int]) -> list[list[int]]:
+        random.seed(7)
+        return [list(islice(loader, count)) for count in taken]
+
+    bare = passes(Restarting())
+    with TemporaryDirectory() as folder:
+        with record(Restarting(), f"{folder}/run", ids=int) as twin:
+            assert passes(twin) == bare
+            moved = random.getstate()
+        rows = rows_of(Path(folder, "run"), "record", "epoch") if any(taken) else []
+
+    passes(Restarting())
+    assert random.getstate() == moved
+    told = enumerate(elements for elements in bare if elements)
+    assert rows == [(element, epoch) for epoch, elements in told for element in elements]
+
+
+def test_an_iterator_that_ended_and_goes_on_begins_an_epoch(tmp_path: Path) -> None:
+    class Refilled:
+        """What it starts anew with is in no attribute of its own."""
+
+        def __init__(self, source: list[int]) -> None:
+            self.source = source
+
+        def __iter__(self) -> Refilled:
+            self.source[:] = [1, 2]
+            return self
+
+        def __next__(self) -> int:
+            if not self.source:
+                raise StopIteration
+            return self.source.pop()
+
+    with record(Refilled([]), tmp_path / "run", ids=int) as twin:
+        assert [list(twin) for _ in range(3)] == [[2, 1]] * 3
+
+    assert rows_of(tmp_path / "run", "epoch") == [0, 0, 1, 1, 2, 2]
 
 
 class Numbered:

@@ -179,3 +179,14 @@ def test_a_segment_proved_once_is_proved_again_by_each_verify(copy: Path) -> Non
 
     with pytest.raises(DamageError, match="SHA-256 does not fit"):
         verify_run(run)
+
+
+@pytest.mark.parametrize("there", [(1,), (0, 2)])
+def test_a_rank_that_the_numbers_of_others_tell_of_has_to_be_there(
+    there: tuple[int, ...], tmp_path: Path
+) -> None:
+    for rank in there:
+        write_rows(tmp_path / "run", pa.table({"record": [rank]}), rank=rank)
+
+    with pytest.raises(DamageError, match="lacks 1 of the ranks of its stream 'main'"):
+        verify_run(tmp_path / "run")
