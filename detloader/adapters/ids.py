@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -33,12 +34,12 @@ def fits_int64(number: int | np.integer[Any]) -> bool:
 
 
 def as_id(found: Any) -> RecordId:
-    """Return what was found as an ID: a number of Python's, or text.
+    """Return what was found as an ID: a number of Python's, or text, as of a path.
 
     Raises:
         UsageError: it is none.
     """
-    value = found if isinstance(found, int | str | bytes) else np.asarray(on_host(found)).tolist()
+    value = found if isinstance(found, int | str | bytes) else _plain(found)
     if isinstance(value, str | bytes):
         return _as_text(value)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -51,6 +52,10 @@ def as_id(found: Any) -> RecordId:
         )
         raise UsageError(message)
     return value
+
+
+def _plain(found: Any) -> Any:
+    return str(found) if isinstance(found, PurePath) else np.asarray(on_host(found)).tolist()
 
 
 def as_ids(found: Iterable[Any]) -> list[RecordId]:
@@ -128,10 +133,15 @@ def find_id(ids: Any, element: Any) -> Any:
     """Return what an element has under a key, or what a function finds in it.
 
     Raises:
-        UsageError: there is no such key.
+        UsageError: there is no such key, or the function failed.
     """
     if callable(ids):
-        return ids(element)
+        try:
+            return ids(element)
+        except Exception as error:
+            kind = type(element).__name__
+            message = f"the function given as ids fails for an element, a {kind}: {error!r}"
+            raise UsageError(message) from error
     try:
         return element[ids]
     except (LookupError, TypeError, ValueError) as error:

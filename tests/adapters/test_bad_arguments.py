@@ -91,6 +91,12 @@ def test_a_key_of_what_has_no_keys_is_no_riddle(tmp_path: Path, caplog: Any) -> 
     assert "ids='id' is no key of an element, a tuple: give a function of it" in said
 
 
+def test_a_function_that_fails_is_said_to_be_that(tmp_path: Path, caplog: Any) -> None:
+    said = loss_of([{"id": 0}], tmp_path / "run", caplog, ids=lambda element: 1 / element["id"])
+
+    assert "the function given as ids fails for an element, a dict: ZeroDivisionError(" in said
+
+
 @pytest.mark.parametrize("torch", [False, True], ids=["iterable", "torch"])
 @pytest.mark.parametrize("ids", [["a", 1], [1, "a"], [b"a", 1]])
 def test_ids_of_two_types_are_said_to_be_that(

@@ -50,6 +50,13 @@ def test_an_iterable_may_yield_anything_that_has_bytes(name: str, tmp_path: Path
     assert stream.table()["content"].null_count == 0
 
 
+def test_a_path_is_an_id_and_may_be_relative(tmp_path: Path) -> None:
+    elements = [{"file": Path("/data/a/1.png")}, {"file": Path("/data/b.png")}]
+    _, stream = deliver(elements, tmp_path / "run", ids="file", id_root="/data")
+
+    assert stream.table()["record"].to_pylist() == ["a/1.png", "b.png"]
+
+
 def test_objects_without_bytes_stop_a_run_that_has_no_other_id(tmp_path: Path) -> None:
     objects = [object(), object()]
 
