@@ -12,7 +12,7 @@ __all__ = ["command"]
 
 
 @cli_command("import")
-@click.argument("log", metavar="LOG")
+@click.argument("logs", metavar="LOG", nargs=-1, required=True)
 @click.option("--meta", metavar="JSON", help="File with what the run declared.")
 @click.option(
     "--column",
@@ -30,7 +30,7 @@ __all__ = ["command"]
 @click.option("-o", "--output", "run", metavar="RUN", required=True, help="Folder to write.")
 def command(
     *,
-    log: str,
+    logs: tuple[str, ...],
     meta: str | None,
     columns: tuple[str, ...],
     id_root: str | None,
@@ -45,10 +45,17 @@ def command(
     the folder with those of all ranks and workers.
     """
     from detloader.cli.progress import waiting
+    from detloader.errors import UsageError
     from detloader.importers import import_log
     from detloader.manifest.reader import open_run
     from detloader.reports.plain import plural, printable
 
+    log, *others = logs
+    if others:
+        raise UsageError(
+            f"{log} and {others[0]} are two logs, and a run is made of one: import each into a "
+            "run of its own, or put files of one program into one folder, under unlike names"
+        )
     named = split_pairs(columns, "--column")
     with waiting(f"importing {log}"):
         cut = import_log(log, run, meta=meta, columns=named, id_root=id_root, id_hash=id_hash)

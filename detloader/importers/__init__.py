@@ -116,11 +116,17 @@ def _find_format(log: Path) -> LogFormat:
         elif log_format.recognises(log):
             return log_format
     if log.is_dir():
-        inner = [log / known.folder for known in formats() if known.folder is not None]
-        what = next((str(folder) for folder in inner if folder.is_dir()), "the file to import")
+        what = " or ".join(map(str, _folders_of_logs(log)[:2])) or "the file to import"
         raise LogError(f"{log} is a folder of no known logs: name {what}")
     endings = ", ".join(sorted({end for known in formats() for end in known.suffixes}))
     raise LogError(f"{log} is of no known format: the endings are {endings}")
+
+
+def _folders_of_logs(folder: Path) -> list[Path]:
+    """Return the folders right below, such as one for each node, in which a program wrote logs."""
+    known = [each.recognises for each in formats() if each.recognises is not None]
+    below = sorted(inner for inner in folder.iterdir() if inner.is_dir())
+    return [inner for inner in below if any(recognises(inner) for recognises in known)]
 
 
 def read_log(log: Path) -> tuple[pa.Table, LogFormat]:

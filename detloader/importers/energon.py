@@ -103,11 +103,20 @@ def _lines(file: Path) -> tuple[list[dict[str, Any]], list[str]]:
                 if _has_keys(line):
                     found.append(line)
             except (ValueError, TypeError, KeyError, RecursionError) as error:
-                if not text.endswith(b"\n"):
+                if not (text.endswith(b"\n") or _is_json(text)):
                     return found, [f"{file} is cut off after line {number - 1}"]
                 message = f"{file}: line {number} is no line of Energon: {error!r}"
                 raise LogError(message) from error
     return found, [] if file.stat().st_size else [f"{file} is cut off after line 0"]
+
+
+def _is_json(text: bytes) -> bool:
+    """Tell whether a line is whole, for no beginning of an object is one."""
+    try:
+        json.loads(text.decode())
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _has_keys(line: dict[str, Any]) -> bool:

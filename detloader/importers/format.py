@@ -35,7 +35,6 @@ class LogFormat:
         first_row: the number by which errors call the first row of data.
         recognises: tells whether a file, or a folder of files, was written by the one program
             whose logs these are; None where the ending of a file says it all.
-        folder: what that program calls the folder of its logs; None where its user names it.
     """
 
     suffixes: tuple[str, ...]
@@ -44,4 +43,3 @@ class LogFormat:
     row_name: str
     first_row: int
     recognises: Callable[[Path], bool] | None = None
-    folder: str | None = None

@@ -121,5 +121,4 @@ FORMAT = LogFormat(
     row_name="row",
     first_row=1,
     recognises=_recognises,
-    folder="data-indices",
 )

@@ -70,6 +70,15 @@ def test_a_run_that_exists_is_not_overwritten(
     assert files(tmp_path) == before
 
 
+def test_two_logs_are_no_run_and_both_are_named(cli: Cli, tmp_path: Path) -> None:
+    for node in ("a", "b"):
+        (tmp_path / node).mkdir()
+        (tmp_path / node / "log.csv").write_text("record\n1\n", encoding="utf-8")
+
+    assert_refused(cli("import", "a/log.csv", "b/log.csv", "-o", "run"), "a/log.csv and b/log.csv")
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize("pair", ["record", "=x", "record=a record=b"])
 def test_a_column_is_named_once_as_a_pair(cli: Cli, tmp_path: Path, pair: str) -> None:
     (tmp_path / "log.csv").write_text("a,b\n1,2\n", encoding="utf-8")

@@ -123,6 +123,32 @@ def test_a_line_of_energon_that_was_cut_off_is_told(tmp_path: Path) -> None:
     assert not open_run(tmp_path / "run").complete
 
 
+@pytest.mark.parametrize(("lacking", "rows_read"), [(0, 3), (1, 3), (2, 2), (30, 2)])
+def test_a_last_line_of_energon_is_whole_without_its_end_and_not_without_more(
+    lacking: int, rows_read: int, tmp_path: Path
+) -> None:
+    for worker in range(2):
+        lines = [yielded(worker, 0, number, [f"{number}"]) for number in range(3)]
+        log = write_energon(tmp_path / "debug" / f"w{worker}.jsonl", lines)
+        log.write_bytes(log.read_bytes()[: log.stat().st_size - lacking])
+    told = import_log(tmp_path / "debug", tmp_path / "run")
+
+    assert len(told) == (2 if rows_read < 3 else 0)
+    assert rows(tmp_path / "run", "record") == [(f"{n}",) for n in range(rows_read) for _ in "01"]
+    assert open_run(tmp_path / "run").complete is (rows_read == 3)
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("last", [{"hello": 1}, 12, yielded(0, 0, 1, ["b"]) | {"iter_idx": "1"}])
+def test_a_whole_last_line_that_is_none_of_energon_is_not_said_to_be_cut_off(
+    last: Any, end: str, tmp_path: Path
+) -> None:
+    log = write_energon(tmp_path / "debug.jsonl", [yielded(0, 0, 0, ["a"])])
+    log.write_text(log.read_text() + json.dumps(last) + end)
+    with pytest.raises(LogError, match=r"debug\.jsonl: line 2 is no line of Energon"):
+        import_log(log, tmp_path / "run")
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -246,6 +272,18 @@ def test_a_run_that_no_folder_can_be_is_refused(tmp_path: Path, run: str) -> Non
     log = write_energon(tmp_path / "debug.jsonl", [yielded(0, 0, 0, ["a"])])
     with pytest.raises(UsageError, match="a run is the name of a folder"):
         import_log(log, run)
+
+
+def test_of_a_folder_with_one_for_each_node_the_message_names_where_logs_lie(
+    tmp_path: Path,
+) -> None:
+    for folder in ("node0", "node1"):
+        (tmp_path / "debug" / folder).mkdir(parents=True)
+        write_energon(tmp_path / "debug" / folder / "w0.jsonl", [yielded(0, 0, 0, ["a"])])
+    (tmp_path / "debug" / "other").mkdir()
+    nodes = f"{tmp_path}/debug/node0 or {tmp_path}/debug/node1"
+    with pytest.raises(LogError, match=f"a folder of no known logs: name {nodes}$"):
+        import_log(tmp_path / "debug", tmp_path / "run")
 
 
 def test_a_folder_of_nothing_known_is_refused(tmp_path: Path) -> None:
