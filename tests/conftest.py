@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -21,6 +22,22 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 def pytest_collection_finish() -> None:
     """Let garbage be looked for among what tests make, and not in all the libraries imported."""
     gc.freeze()
+
+
+TOLD = re.compile(
+    "(DETLOADER|OMPI|PMI|PMIX|SLURM|TORCHELASTIC)_.*|(LOCAL_)?(RANK|WORLD_SIZE)|MASTER_(ADDR|PORT)"
+    "|PBS_JOBID|LSB_JOBID|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|TTY_.*|KERAS_BACKEND|PYTEST_ADDOPTS"
+)
+"""Variables by which launchers, terminals and their users tell programs what to be."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _told_nothing() -> Iterator[None]:
+    """Let tests, and programs that they start, be the same wherever they run."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in filter(TOLD.fullmatch, [*os.environ]):
+            patch.delenv(name)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

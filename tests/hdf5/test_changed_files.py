@@ -23,6 +23,9 @@ def edit(path: Path) -> None:
     with path.open("r+b") as file:
         file.seek(-4, os.SEEK_END)
         file.write(b"\1\1\1\1")
+    # The clock of a file system ticks a few hundred times a second.
+    while path.stat().st_ctime_ns == before.st_ctime_ns:
+        os.utime(path)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 

@@ -85,7 +85,7 @@ def run(program: str, folder: Path, *arguments: str) -> str:
         cwd=root,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=100,
         check=False,
     )
     assert done.returncode == 0, done.stderr

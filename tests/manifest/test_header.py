@@ -170,9 +170,9 @@ def test_a_newer_form_is_refused_by_its_number() -> None:
     ids=range(28),
 )
 def test_a_hostile_header_is_one_line_of_damage_in_bounded_time(data: bytes) -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     with pytest.raises(DamageError, match=r"^runs/a/manifest\.json is damaged") as caught:
         decode_header(data, "runs/a/manifest.json")
 
     assert "\n" not in str(caught.value)
-    assert time.perf_counter() - began < 5
+    assert time.thread_time() - began < 5

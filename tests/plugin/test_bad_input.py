@@ -76,10 +76,11 @@ def test_processes_that_a_loader_leaves_behind_are_ended_and_told(
     assertions: Assertions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("detloader.testing.left_behind._PATIENCE_SECONDS", 0.1)
+    before = {*multiprocessing.active_children()}  # what earlier tests left to be collected
     with pytest.warns(LeftBehindWarning, match=r"leaving\(workers=1\) left a worker process"):
         assertions.assert_invariant(loaders.leaving, over=WORKERS)
 
-    assert multiprocessing.active_children() == []
+    assert {*multiprocessing.active_children()} <= before
 
 
 @pytest.mark.parametrize(

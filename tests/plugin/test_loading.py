@@ -27,8 +27,7 @@ def pytest_runtest_setup(item):
 """What pytest-randomly does that matters here, by the name that it is known by."""
 
 
-def import_times() -> dict[str, int]:
-    """Measure in microseconds what loading the plugin imports, beyond pytest."""
+def test_loading_the_plugin_imports_nothing_but_itself() -> None:
     program = "import pytest; import detloader.pytest_plugin"
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", program],
@@ -36,17 +35,9 @@ def import_times() -> dict[str, int]:
         capture_output=True,
         text=True,
     )
-    told = re.findall(r"import time: +\d+ \| +(\d+) \| ( *)(\S+)", done.stderr)
-    names = [name for _, _, name in told]
-    return {name: int(spent) for spent, _, name in told[names.index("pytest") + 1 :]}
+    names = re.findall(r"import time: +\d+ \| +\d+ \| +(\S+)", done.stderr)
 
-
-def test_loading_the_plugin_imports_nothing_slow() -> None:
-    """The best of a few, for other programs may hold the processor."""
-    measured = [import_times() for _ in range(5)]
-
-    assert set(measured[0]) == {"detloader", "detloader.pytest_plugin"}
-    assert min(times["detloader.pytest_plugin"] for times in measured) < 20_000
+    assert names[names.index("pytest") + 1 :] == ["detloader", "detloader.pytest_plugin"]
 
 
 def test_a_run_without_loaders_imports_no_more_than_that(pytester: pytest.Pytester) -> None:

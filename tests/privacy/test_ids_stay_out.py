@@ -98,7 +98,8 @@ def test_no_id_stands_in_the_journal_of_an_open_run(tmp_path: Path, key: Path) -
         for _ in patients:
             pass
         recorder: Any = patients._recorder
-        recorder.flush()
+        while open_run(tmp_path / "run").rows < len(PATIENTS):
+            recorder.flush()  # which leaves it to the thread that writes, if that is at it
         (journal,) = (tmp_path / "run").rglob("journal.arrows")
         rows = open_run(tmp_path / "run").streams["main"].table()
         said = journal.read_bytes() + "\n".join(texts_of(rows)).encode()

@@ -209,7 +209,8 @@ def test_datasets_of_grain_and_of_tensorflow_are_streams(tmp_path: Path) -> None
         """,
         head="",
     )
-    result = record_program(tmp_path, sys.executable, program, env=os.environ | {"HOME": "/tmp"})  # noqa: S108
+    environment = os.environ | {"HOME": str(tmp_path)}
+    result = record_program(tmp_path, sys.executable, program, env=environment)
     streams = open_run(tmp_path / "run").streams
 
     assert result.stdout == "[6, 6, 3, 6]\n"

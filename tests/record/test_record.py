@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import threading
 import weakref
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from detloader import open_run, record, to_grain
 from detloader.errors import RunError, RunExistsError, UsageError
 from detloader.manifest.schema import Recipe
 from detloader.manifest.verify import verify_run
-from tests.support.loaders import Loader, rows_of
+from tests.support.loaders import Loader, rows_of, writing_threads
 from tests.support.torch_datasets import torch_loader
 
 
@@ -171,12 +170,12 @@ def test_a_closed_recorder_of_a_loader_that_is_gone_leaves_no_memory(tmp_path: P
     list(twin)
     twin.close()
     gone = weakref.ref(loader), weakref.ref(twin)
-    threads = [thread.name for thread in threading.enumerate()]
+    threads = writing_threads()
     del loader, twin
     gc.collect()
 
     assert [reference() for reference in gone] == [None, None]
-    assert "detloader-recorder" not in threads
+    assert threads == 0
 
 
 def test_what_the_user_declares_stands_above_what_is_observed(tmp_path: Path) -> None:

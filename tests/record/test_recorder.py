@@ -14,6 +14,7 @@ import pytest
 from detloader import open_run, record
 from detloader.manifest.verify import verify_run
 from detloader.recorder import Recorder
+from tests.support.loaders import writing_threads
 from tests.support.tables import rank_writer
 
 
@@ -75,17 +76,16 @@ def test_what_comes_while_writing_fails_does_not_close_up_the_gap(tmp_path: Path
 
 @pytest.mark.usefixtures("no_other_recorder")
 def test_one_thread_writes_for_all_recorders_and_ends_with_the_last(tmp_path: Path) -> None:
-    before = threading.active_count()
     recorders = [
         Recorder[Chunk](rank_writer(tmp_path / "run", rank=rank), encode) for rank in range(50)
     ]
     for recorder in recorders:
         recorder.put(Chunk([1, 2]))
-    during = threading.active_count()
+    during = writing_threads()
     for recorder in recorders:
         recorder.close()
 
-    assert (during, threading.active_count()) == (before + 1, before)
+    assert (during, writing_threads()) == (1, 0)
     assert verify_run(tmp_path / "run").rows == 100
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from detloader.audits.replay import replay
+from detloader.audits.replay.process import Process
 from detloader.findings import AxisOutcome, Verdict
+from tests.support.axes_factories import HANGS
 
 Recorded = Callable[..., Path]
 
@@ -35,6 +38,22 @@ def test_an_unvaried_replay_that_dies_says_how(how: str, reason: str, recorded: 
     assert reason in result.reason
 
 
+@pytest.fixture
+def knowing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for no process that says that it hangs, and for any other however long it takes."""
+    wait, hangs = Process.wait, folder / HANGS
+
+    def wait_knowing(process: Process, _: float | None) -> int | None:
+        while process._process.poll() is None and not hangs.exists():
+            time.sleep(0.01)
+        seconds = 0.01 if hangs.exists() else None
+        hangs.unlink(missing_ok=True)
+        return wait(process, seconds)
+
+    monkeypatch.setattr(Process, "wait", wait_knowing)
+
+
+@pytest.mark.usefixtures("knowing")
 def test_one_replay_that_hangs_or_dies_is_reported_and_the_others_go_on(
     recorded: Recorded,
 ) -> None:
@@ -85,6 +104,13 @@ def test_what_a_replay_leaves_behind_is_ended(recorded: Recorded, folder: Path) 
 
     assert result.verdict is Verdict.IDENTICAL
     (*_, number) = (folder / "left").read_text(encoding="utf-8").split()
-    assert not Path("/proc", number).exists() or "zombie" in Path(
-        "/proc", number, "status"
-    ).read_text(encoding="utf-8")
+    while is_alive(number):
+        time.sleep(0.01)
+
+
+def is_alive(process: str) -> bool:
+    """Tell whether a process runs, and does not merely wait for somebody to ask how it ended."""
+    try:
+        return "zombie" not in Path("/proc", process, "status").read_text(encoding="utf-8")
+    except OSError:
+        return False

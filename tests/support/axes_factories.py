@@ -18,9 +18,11 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FOLLOWS"]
+__all__ = ["FOLLOWS", "HANGS"]
 
 SIZE = 12
+HANGS = Path("hangs")
+"""Is there when a factory hangs."""
 
 
 def order(*follows: object) -> list[int]:
@@ -227,6 +229,7 @@ def dies(how: str = "not") -> Any:
         case "killed":
             os.kill(os.getpid(), signal.SIGKILL)
         case "hangs":
+            HANGS.touch()
             time.sleep(600)
         case "none":
             return None

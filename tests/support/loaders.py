@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from detloader.manifest.verify import verify_run
 
-__all__ = ["Loader", "rows_of"]
+__all__ = ["Loader", "rows_of", "writing_threads"]
 
 
 class Loader:
@@ -42,3 +43,8 @@ def rows_of(run: Path, *columns: str) -> list[Any]:
     table = verify_run(run).streams["main"].table(list(columns))
     values = [table[name].to_pylist() for name in columns]
     return values[0] if len(values) == 1 else list(zip(*values, strict=True))
+
+
+def writing_threads() -> int:
+    """Count the threads of this process that write what is recorded; libraries have their own."""
+    return sum(thread.name == "detloader-recorder" for thread in threading.enumerate())

@@ -40,10 +40,6 @@ def say(*words: object) -> None:
     sys.stdout.flush()
 
 
-def acknowledge(rows: int) -> None:
-    say(rows, time.monotonic())
-
-
 def noisy(sample: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     return {"x": sample["x"] + rng.normal()}
 
@@ -58,7 +54,7 @@ def grain_stream(size: int = 500) -> Any:
 def iterable(run: str) -> None:
     """Deliver whole numbers without end."""
     for number in record(counting(), run, ids=int):
-        acknowledge(number + 1)
+        say(number + 1)
         time.sleep(0.0002)
 
 
@@ -73,7 +69,7 @@ def counting() -> Iterator[int]:
 def standing_still(run: str, count: str) -> None:
     """Deliver so many numbers, then stand in the middle of a step."""
     for number in record(counting(), run, ids=int):
-        acknowledge(number + 1)
+        say(number + 1)
         if number + 1 == int(count):
             time.sleep(600)
 

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["lasting", "waiting"]
+__all__ = ["delivering", "lasting", "waiting"]
+
+
+def delivering(file: str) -> Iterator[int]:
+    """Deliver records until there is such a file."""
+    record = 0
+    while not Path(file).exists():
+        yield record
+        record += 1
 
 
 def lasting(seconds: float) -> Iterator[int]:

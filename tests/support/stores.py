@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,29 +13,27 @@ __all__ = ["s3_server"]
 @contextlib.contextmanager
 def s3_server() -> Iterator[str]:
     """Start a server and give its address; it ends with the block."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "tests.support.stores", str(port)]
+    command = [sys.executable, "-m", "tests.support.stores"]
     pipe = subprocess.PIPE  # whose end is the server's end, however this process ends
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
         try:
             assert server.stdout is not None
-            assert server.stdout.readline() == "serving\n"
-            yield f"http://127.0.0.1:{port}"
+            yield server.stdout.readline().strip()
         finally:
             server.kill()
 
 
-def serve(port: int) -> None:
+def serve() -> None:
     from moto.server import ThreadedMotoServer
 
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
+    # At whatever port is free when it is taken.
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
-    sys.stdout.write("serving\n")
+    _, port = server.get_host_and_port()
+    sys.stdout.write(f"http://127.0.0.1:{port}\n")
     sys.stdout.flush()
     sys.stdin.read()
 
 
 if __name__ == "__main__":
-    serve(int(sys.argv[1]))
+    serve()

@@ -28,4 +28,4 @@ def read_terminal(ours: int, until: str | None = None) -> str:
         if not piece:
             break
         shown += piece
-    return shown.decode()
+    return shown.decode(errors="replace")  # a piece may end within a character

@@ -19,6 +19,7 @@ __all__ = ["PIECES", "ROWS"]
 
 PIECES = [1, 30_000, 7, 100_000] * 8
 ROWS = sum(PIECES)
+FEW = 4
 assert ROWS > 3 * PART_ROWS
 
 
@@ -28,15 +29,23 @@ def say(what: object) -> None:
 
 
 def write(run: Path) -> int:
-    """Write whole numbers in pieces, with a part sealed now and then; return the rows."""
+    """Write whole numbers in pieces, with a part sealed now and then; return the rows.
+
+    The second half is not begun before a line on standard input.
+    """
     with rank_writer(run) as writer:
-        for piece in PIECES:
+        for number, piece in enumerate(PIECES):
+            if number == len(PIECES) // 2:
+                sys.stdin.readline()
             writer.append(pa.table({"record": np.arange(writer.rows, writer.rows + piece)}))
     return writer.rows
 
 
 def watch(run: Path) -> list[int]:
-    """Read until the run is complete; return how many rows were there, each time."""
+    """Read until the run is complete; return how many rows were there, each time.
+
+    It says so when it has read some of them a few times.
+    """
     say("watching")
     seen: list[int] = []
     while True:
@@ -48,6 +57,8 @@ def watch(run: Path) -> list[int]:
             records = opened.streams["main"].table(["record"])["record"].to_numpy()
             assert np.array_equal(records, np.arange(opened.rows))
         seen.append(opened.rows)
+        if len(seen) == FEW:
+            say("reading")
         if opened.complete:
             return seen
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from typing import Any
@@ -73,8 +72,8 @@ def record_in_a_loader() -> None:
 
 
 def record_on_ranks() -> None:
-    ranks = [subprocess.Popen([sys.executable, __file__, str(rank)]) for rank in range(RANKS)]
-    assert [rank.wait(100) for rank in ranks] == [0] * RANKS
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(RANKS)]
+    subprocess.run([sys.executable, *launcher, __file__, "rank"], check=True, timeout=300)
 
     (stream,) = open_run("ranks").streams.values()
     assert [rank.header.rank for rank in stream.ranks] == [*range(RANKS)]
@@ -82,16 +81,9 @@ def record_on_ranks() -> None:
     assert check("ranks").verdict is Verdict.CLEAN
 
 
-def be_rank(rank: int) -> None:
-    launcher = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": RANKS, "LOCAL_WORLD_SIZE": RANKS}
-    address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29871"}
-    os.environ |= address | {name: str(value) for name, value in launcher.items()}
-    recorded(dataset(), "ranks")
-
-
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        be_rank(int(sys.argv[1]))
+        recorded(dataset(), "ranks")
     else:
         write()
         record_alone()

@@ -120,11 +120,11 @@ trainer.train()
 tell(int(os.environ["RANK"]), seen, sum(each.sum().item() for each in trainer.model.parameters()))
 """
 
-RANKS = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1"]
+RANKS = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 PROGRAMS = {
-    "accelerate": (ACCELERATE, [*RANKS, "--master-port", "29661"]),
+    "accelerate": (ACCELERATE, RANKS),
     "lightning": (LIGHTNING, []),
-    "transformers": (TRANSFORMERS, [*RANKS, "--master-port", "29662"]),
+    "transformers": (TRANSFORMERS, RANKS),
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from detloader.manifest.verify import verify_run
-from tests.support.watching import ROWS
+from tests.support.watching import FEW, ROWS
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,13 +40,18 @@ def test_whoever_reads_while_a_run_grows_sees_one_prefix_after_another(tmp_path:
     readers = [start("watch", tmp_path / "run") for _ in range(2)]
     assert next_of(readers) == ["watching"] * 2
 
-    *seen, written = answers([*readers, start("write", tmp_path / "run")])
+    writer = start("write", tmp_path / "run")
+    assert next_of(readers) == ["reading"] * 2
+    assert writer.stdin is not None
+    writer.stdin.write("\n")
+    writer.stdin.flush()
+    *seen, written = answers([*readers, writer])
 
     assert written == ROWS
     for rows in seen:
         assert rows == sorted(rows)
-        assert rows[-1] == ROWS
-        assert len(rows) > 3
+        assert rows[0] < rows[-1] == ROWS
+        assert len(rows) > FEW
     assert verify_run(tmp_path / "run").complete
 
 
