@@ -2,21 +2,19 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from detloader.cli import commands
-from detloader.cli.status import guarded
 from detloader.importers import import_log
+from tests.support.commands import Completed, cli
+
+__all__ = ["CASES", "SCRIPT", "Completed", "cli", "run_program"]
 
 SCRIPT = Path(sysconfig.get_path("scripts"), "detloader")
 CASES = Path(__file__).parents[1] / "cases"
-
-Completed = subprocess.CompletedProcess[str]
 
 
 def run_program(folder: Path, *arguments: object, **variables: str) -> Completed:
@@ -37,24 +35,6 @@ def program(tmp_path: Path) -> Callable[..., Completed]:
 
     def run(*arguments: object, **variables: str) -> Completed:
         return run_program(tmp_path, *arguments, **variables)
-
-    return run
-
-
-@pytest.fixture
-def cli(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., Completed]:
-    """Run a command of the program in this process, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(sys, "path", [*sys.path])
-
-    def run(*arguments: object) -> Completed:
-        capfd.readouterr()
-        words = [str(argument) for argument in arguments]
-        status = guarded(commands(), words)
-        return Completed(words, int(status), *capfd.readouterr())
 
     return run
 

@@ -4,6 +4,7 @@ import hashlib
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -129,8 +130,8 @@ def test_a_loader_is_built_run_and_recorded_with_its_recipe(
 
 
 @pytest.mark.usefixtures("loaders")
-def test_a_value_that_is_no_json_is_text(program: Cli, tmp_path: Path) -> None:
-    program("record", "loaders:stream", "-o", "run", "-p", "size=1", "-p", "tags=train set")
+def test_a_value_that_is_no_json_is_text(cli: Cli, tmp_path: Path) -> None:
+    cli("record", "loaders:stream", "-o", "run", "-p", "size=1", "-p", "tags=train set")
     recipe = open_run(tmp_path / "run").streams["main"].recipe
 
     assert recipe is not None
@@ -138,22 +139,22 @@ def test_a_value_that_is_no_json_is_text(program: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("loaders")
-def test_an_endless_loader_stops_after_the_batches_asked_for(program: Cli, tmp_path: Path) -> None:
-    done = program("record", "loaders:endless", "-o", "run", "--batches", 5)
+def test_an_endless_loader_stops_after_the_batches_asked_for(cli: Cli, tmp_path: Path) -> None:
+    done = cli("record", "loaders:endless", "-o", "run", "--batches", 5)
 
     assert (done.returncode, done.stdout) == (0, "run: 5 rows\n")
     assert open_run(tmp_path / "run").complete
 
 
 @pytest.mark.usefixtures("loaders")
-def test_a_factory_may_be_part_of_a_class(program: Cli) -> None:
-    assert program("record", "loaders:Data.make", "-o", "run").stdout == "run: 1 row\n"
+def test_a_factory_may_be_part_of_a_class(cli: Cli) -> None:
+    assert cli("record", "loaders:Data.make", "-o", "run").stdout == "run: 1 row\n"
 
 
 @pytest.mark.usefixtures("loaders")
 @pytest.mark.parametrize("level", ["digest", "order", "full"])
-def test_the_level_decides_what_is_kept(program: Cli, tmp_path: Path, level: str) -> None:
-    program("record", "loaders:stream", "-o", "run", "-p", "size=8", "--level", level)
+def test_the_level_decides_what_is_kept(cli: Cli, tmp_path: Path, level: str) -> None:
+    cli("record", "loaders:stream", "-o", "run", "-p", "size=8", "--level", level)
     run = verify_run(tmp_path / "run")
 
     assert run.streams["main"].level == level
@@ -180,10 +181,8 @@ def test_the_level_decides_what_is_kept(program: Cli, tmp_path: Path, level: str
         ("loaders:breaks", "failed after 1 element: RuntimeError: torn\\nfile"),
     ],
 )
-def test_a_factory_or_loader_that_fails_is_one_line(
-    program: Cli, factory: str, reason: str
-) -> None:
-    done = program("record", factory, "-o", "run")
+def test_a_factory_or_loader_that_fails_is_one_line(cli: Cli, factory: str, reason: str) -> None:
+    done = cli("record", factory, "-o", "run")
 
     assert (done.returncode, done.stdout) == (2, "")
     assert reason in done.stderr
@@ -191,10 +190,10 @@ def test_a_factory_or_loader_that_fails_is_one_line(
 
 
 @pytest.mark.usefixtures("loaders")
-def test_a_run_that_exists_is_not_overwritten(program: Cli, tmp_path: Path) -> None:
-    assert program("record", "loaders:names", "-o", "run").returncode == 0
+def test_a_run_that_exists_is_not_overwritten(cli: Cli, tmp_path: Path) -> None:
+    assert cli("record", "loaders:names", "-o", "run").returncode == 0
     before = open_run(tmp_path / "run").fingerprint
-    again = program("record", "loaders:endless", "-o", "run", "--batches", 2)
+    again = cli("record", "loaders:endless", "-o", "run", "--batches", 2)
 
     assert again.returncode == 2
     assert "holds a run already" in again.stderr
@@ -203,17 +202,18 @@ def test_a_run_that_exists_is_not_overwritten(program: Cli, tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("loaders")
 @pytest.mark.parametrize("option", [["-p", "size"], ["-p", "=1"], ["-p", "size=1", "-p", "size=2"]])
-def test_a_parameter_is_given_once_as_a_pair(program: Cli, option: list[str]) -> None:
-    done = program("record", "loaders:stream", "-o", "run", *option)
+def test_a_parameter_is_given_once_as_a_pair(cli: Cli, option: list[str]) -> None:
+    done = cli("record", "loaders:stream", "-o", "run", *option)
 
     assert done.returncode == 2
     assert "detloader: -p" in done.stderr
 
 
 @pytest.mark.usefixtures("loaders")
-def test_reading_a_recorded_run_runs_nothing_that_it_names(program: Cli, tmp_path: Path) -> None:
-    program("record", "loaders:names", "-o", "run")
+def test_reading_a_recorded_run_runs_nothing_that_it_names(cli: Cli, tmp_path: Path) -> None:
+    cli("record", "loaders:names", "-o", "run")
     (tmp_path / "loaders.py").write_text("raise SystemExit('it ran')\n", encoding="utf-8")
+    del sys.modules["loaders"]
 
     for arguments in (
         ["show", "run"],
@@ -221,7 +221,7 @@ def test_reading_a_recorded_run_runs_nothing_that_it_names(program: Cli, tmp_pat
         ["audit", "run", "run"],
         ["verify", "run"],
     ):
-        assert "it ran" not in program(*arguments).stderr
+        assert "it ran" not in cli(*arguments).stderr
 
 
 @pytest.mark.usefixtures("loaders")
@@ -232,8 +232,8 @@ def test_reading_a_recorded_run_runs_nothing_that_it_names(program: Cli, tmp_pat
         (["loaders:empty"], "nothing was taken from its loader"),
     ],
 )
-def test_a_run_without_rows_says_why(program: Cli, options: list[str], reason: str) -> None:
-    done = program("record", *options, "-o", "run")
+def test_a_run_without_rows_says_why(cli: Cli, options: list[str], reason: str) -> None:
+    done = cli("record", *options, "-o", "run")
 
     assert (done.returncode, done.stdout) == (0, "run: 0 rows\n")
     assert reason in done.stderr
@@ -281,9 +281,9 @@ def test_a_run_that_somebody_records_is_not_said_to_be_cut_off(
     ],
 )
 def test_ids_are_found_in_the_elements(
-    program: Cli, tmp_path: Path, options: list[str], ids: list[int | str]
+    cli: Cli, tmp_path: Path, options: list[str], ids: list[int | str]
 ) -> None:
-    done = program("record", *options, "-o", "run")
+    done = cli("record", *options, "-o", "run")
     rows = open_run(tmp_path / "run").streams["main"].table()
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "run: 3 rows\n", "")
@@ -294,9 +294,9 @@ def test_ids_are_found_in_the_elements(
 @pytest.mark.usefixtures("loaders")
 @pytest.mark.parametrize(("key", "kept"), [("id", 2), ("nothing", 0)])
 def test_rows_that_could_not_be_recorded_are_one_line_and_status_2(
-    program: Cli, tmp_path: Path, key: str, kept: int
+    cli: Cli, tmp_path: Path, key: str, kept: int
 ) -> None:
-    done = program("record", "loaders:torn", "--ids", key, "-o", "run")
+    done = cli("record", "loaders:torn", "--ids", key, "-o", "run")
 
     assert (done.returncode, done.stdout) == (2, f"run: {kept} rows\n")
     assert re.fullmatch(

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-import subprocess
-import sysconfig
+import functools
 from pathlib import Path
 
 import pytest
 
 from detloader.manifest.reader import open_run
 from detloader.manifest.schema import Sampling
+from tests.support.commands import Cli, cli
 
-SCRIPT = Path(sysconfig.get_path("scripts"), "detloader")
+__all__ = ["cli"]
+
 JOB = """
 def make():
     return [{"id": number} for number in range(6)]
 """
 
 
-def typed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    (folder / "job.py").write_text(JOB)
-    command = [str(SCRIPT), "record", "job:make", "--ids", "id", "-o", "run", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+@pytest.fixture
+def typed(cli: Cli, tmp_path: Path) -> Cli:
+    """Record the job with further options."""
+    (tmp_path / "job.py").write_text(JOB)
+    return functools.partial(cli, "record", "job:make", "--ids", "id", "-o", "run")
 
 
-def test_what_is_typed_is_what_is_kept(tmp_path: Path) -> None:
+def test_what_is_typed_is_what_is_kept(typed: Cli, tmp_path: Path) -> None:
     (tmp_path / "ids.key").write_text("a key that nobody would guess")
     options = "--epochs 0,2,5-7 --every 2 --then order --digest sha256 --id-hash ids.key"
-    ran = typed(tmp_path, *options.split())
+    ran = typed(*options.split())
 
     header = open_run(tmp_path / "run").streams["main"].ranks[0].header
     assert (ran.returncode, ran.stdout) == (0, "run: 3 rows\n")
@@ -47,8 +49,10 @@ def test_what_is_typed_is_what_is_kept(tmp_path: Path) -> None:
         ("--every 2 --verify 0.5", "goes by the number of a row"),
     ],
 )
-def test_what_makes_no_sense_is_one_line(tmp_path: Path, options: str, why: str) -> None:
-    ran = typed(tmp_path, *options.split())
+def test_what_makes_no_sense_is_one_line(
+    typed: Cli, tmp_path: Path, options: str, why: str
+) -> None:
+    ran = typed(*options.split())
 
     assert ran.returncode == 2
     assert why in ran.stderr

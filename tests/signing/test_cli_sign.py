@@ -3,46 +3,41 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sysconfig
 from pathlib import Path
 
 import pytest
 
 from detloader import record
+from tests.support.commands import Cli, cli
 
-SCRIPT = Path(sysconfig.get_path("scripts"), "detloader")
+__all__ = ["cli"]
+
 KEYS = Path(__file__).parents[1] / "fixtures" / "keys"
 
 
-def typed(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [str(SCRIPT), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 @pytest.fixture
-def signed(tmp_path: Path) -> Path:
+def signed(tmp_path: Path, cli: Cli) -> Path:
     with record([*"abc"], tmp_path / "run", ids=str) as letters:
         for _ in letters:
             pass
-    assert typed("sign", tmp_path / "run", "--key", KEYS / "openssl.key").returncode == 0
+    assert cli("sign", tmp_path / "run", "--key", KEYS / "openssl.key").returncode == 0
     return tmp_path / "run"
 
 
-def test_a_signed_run_is_whole_and_signed(signed: Path) -> None:
-    ran = typed("verify", signed, "--key", KEYS / "openssl.pub")
+def test_a_signed_run_is_whole_and_signed(signed: Path, cli: Cli) -> None:
+    ran = cli("verify", signed, "--key", KEYS / "openssl.pub")
 
     assert ran.returncode == 0
     assert "is whole, and signed by key" in ran.stdout
 
 
-def test_a_signature_is_no_damage_to_who_does_not_ask_for_it(signed: Path) -> None:
-    assert typed("verify", signed).returncode == 0
-    assert typed("check", signed).returncode == 0
-    assert typed("audit", signed, signed).returncode == 0
+def test_a_signature_is_no_damage_to_who_does_not_ask_for_it(signed: Path, cli: Cli) -> None:
+    assert cli("verify", signed).returncode == 0
+    assert cli("check", signed).returncode == 0
+    assert cli("audit", signed, signed).returncode == 0
 
 
-def test_what_is_wrong_is_one_line(signed: Path) -> None:
+def test_what_is_wrong_is_one_line(signed: Path, cli: Cli) -> None:
     changed, unsigned = signed.with_name("changed"), signed.with_name("unsigned")
     shutil.copytree(signed, changed)
     (part,) = changed.rglob("*.parquet")
@@ -53,7 +48,7 @@ def test_what_is_wrong_is_one_line(signed: Path) -> None:
     (unsigned / "signature.json").unlink()
 
     for run, key in ((signed, "ssh.pub"), (changed, "openssl.pub"), (unsigned, "openssl.pub")):
-        ran = typed("verify", run, "--key", KEYS / key)
+        ran = cli("verify", run, "--key", KEYS / key)
 
         assert (ran.returncode, ran.stdout) == (2, "")
         assert ran.stderr.count("\n") == 1
