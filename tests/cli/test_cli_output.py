@@ -138,7 +138,7 @@ def on_a_terminal(folder: Path, *arguments: str, **variables: str) -> str:
     if "NO_COLOR" not in variables:
         environment.pop("NO_COLOR", None)
     subprocess.run(
-        [SCRIPT, *arguments], cwd=folder, env=environment, stdout=theirs, check=False, timeout=100
+        [SCRIPT, *arguments], cwd=folder, env=environment, stdout=theirs, check=False, timeout=250
     )
     os.close(theirs)
     shown = read_terminal(ours)

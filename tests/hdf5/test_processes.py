@@ -85,7 +85,7 @@ def run(program: str, folder: Path, *arguments: str) -> str:
         cwd=root,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=250,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -159,7 +159,7 @@ def test_what_fit_is_given_is_one_stream_on_each_backend(backend: str, tmp_path:
     (tmp_path / "train.py").write_text(TWICE)
     environment = os.environ | {"KERAS_BACKEND": backend}
     subprocess.run(
-        [sys.executable, "train.py"], cwd=tmp_path, env=environment, check=True, timeout=100
+        [sys.executable, "train.py"], cwd=tmp_path, env=environment, check=True, timeout=250
     )
     found = {
         run.name: sorted(stream.rows for stream in open_run(run).streams.values())
@@ -235,7 +235,7 @@ def printed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             env=os.environ | {"KERAS_BACKEND": request.param},
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=250,
             check=True,
         ).stdout
         for command in ([], record)

@@ -46,7 +46,7 @@ def test_what_keras_looks_at_is_no_epoch(backend: str, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=100,
+        timeout=250,
         env=environment,
     )
     recorded = record_program(tmp_path, sys.executable, program, env=environment)

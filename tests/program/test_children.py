@@ -23,10 +23,19 @@ HEAD = """
             pass
 """
 
+GRAIN = """
+    import sys, multiprocessing, grain
+    from concurrent.futures import ProcessPoolExecutor
+    def work(number=0):
+        for record in grain.MapDataset.range(20):
+            pass
+"""
+"""The same, and sooner there: children that are not forked import all of it again."""
 
-def recorded(folder: Path, text: str, *arguments: str) -> list[tuple[int, bool]]:
+
+def recorded(folder: Path, text: str, *arguments: str, head: str = HEAD) -> list[tuple[int, bool]]:
     """Run a program; return rows and completeness of each stream."""
-    program = write_program(folder, text, HEAD)
+    program = write_program(folder, text, head)
     done = record_program(folder, sys.executable, program, *arguments)
     assert done.returncode == 0, done.stderr
     streams = verify_run(folder / "run").streams.values()
@@ -55,7 +64,7 @@ def test_an_executors_processes_keep_their_last_rows(method: str, tmp_path: Path
                 executor.submit(work).result()
         """
 
-    assert recorded(tmp_path, text, method) == [(20, True)]
+    assert recorded(tmp_path, text, method, head=GRAIN) == [(20, True)]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -68,7 +77,7 @@ def test_rows_of_a_pools_tasks_are_there_though_a_signal_ends_its_workers(
                 pool.map(work, range(2))
         """
 
-    assert [rows for rows, _ in recorded(tmp_path, text, method)] == [20, 20]
+    assert [rows for rows, _ in recorded(tmp_path, text, method, head=GRAIN)] == [20, 20]
 
 
 def test_of_a_child_that_just_leaves_it_is_said_that_its_rows_never_reached_the_disk(
@@ -113,7 +122,7 @@ def test_children_that_are_forked_within_a_block_keep_their_last_rows(tmp_path: 
                 executor.submit(work).result()
         """
     program = write_program(tmp_path, text, HEAD)
-    subprocess.run([sys.executable, program], cwd=tmp_path, check=True, timeout=100)
+    subprocess.run([sys.executable, program], cwd=tmp_path, check=True, timeout=250)
     (stream,) = open_run(tmp_path / "run").streams.values()
 
     assert (stream.rows, stream.complete) == (20, True)

@@ -176,7 +176,7 @@ def test_children_of_another_block_are_numbered_from_the_first_again(tmp_path: P
                     child.start(), child.join()
         """
     program = write_program(tmp_path, text, HEAD)
-    subprocess.run([sys.executable, program], cwd=tmp_path, check=True, timeout=100)
+    subprocess.run([sys.executable, program], cwd=tmp_path, check=True, timeout=250)
 
     for run in "ab":
         assert {*open_run(tmp_path / run).streams} == {PLACE, f"{PLACE}@2"}

@@ -104,7 +104,7 @@ def test_launchers_on_two_nodes_make_one_run(tmp_path: Path) -> None:
         for rank in range(2)
     ]
     with begun(tmp_path, *nodes[0]) as first, begun(tmp_path, *nodes[1]) as second:
-        said = [node.communicate("\n", timeout=100) for node in (first, second)]
+        said = [node.communicate("\n", timeout=250) for node in (first, second)]
 
     assert said == [("", "")] * 2
     assert ranks(tmp_path / "run") == [0, 1]
@@ -116,8 +116,8 @@ def test_two_programs_are_not_one_run(tmp_path: Path) -> None:
         begun(tmp_path, sys.executable, program) as first,
         begun(tmp_path, sys.executable, program) as second,
     ):
-        first.communicate("\n", timeout=100)
-        _, said = second.communicate("\n", timeout=100)
+        first.communicate("\n", timeout=250)
+        _, said = second.communicate("\n", timeout=250)
 
     assert second.returncode == 0
     assert said.startswith(f"not recorded: {tmp_path / 'run'} holds run ")

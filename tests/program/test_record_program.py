@@ -32,7 +32,7 @@ def test_loaders_are_streams_named_by_the_line_that_made_them(tmp_path: Path) ->
         """,
     )
     bare = subprocess.run(
-        [sys.executable, program], capture_output=True, text=True, check=True, timeout=100
+        [sys.executable, program], capture_output=True, text=True, check=True, timeout=250
     )
     recorded = record_program(tmp_path, sys.executable, program)
     run = verify_run(tmp_path / "run")
@@ -84,7 +84,7 @@ def test_what_the_program_draws_is_what_it_drew_before(tmp_path: Path) -> None:
         """
     program = write_program(tmp_path, text)
     bare = subprocess.run(
-        [sys.executable, program], capture_output=True, text=True, check=True, timeout=100
+        [sys.executable, program], capture_output=True, text=True, check=True, timeout=250
     )
 
     assert record_program(tmp_path, sys.executable, program).stdout == bare.stdout
@@ -148,7 +148,7 @@ def test_a_program_that_is_killed_leaves_what_it_had_seen(tmp_path: Path) -> Non
         assert process.stdout is not None
         assert process.stdout.readline() == b"now\n"
         process.send_signal(signal.SIGTERM)
-        process.wait(100)
+        process.wait(250)
     run = open_run(tmp_path / "run")
 
     assert process.returncode == -signal.SIGTERM

@@ -138,7 +138,7 @@ def test_bad_usage_is_said_in_one_line(arguments: list[str], message: str, tmp_p
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=250,
         check=False,
     )
 

@@ -218,7 +218,7 @@ for batch in record(torch_loader(None), {str(tmp_path / "run")!r}):
     pass
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=250, check=False
     )
 
     assert done.returncode == 1
@@ -259,7 +259,7 @@ def test_a_program_that_dies_of_an_error_leaves_a_part(end: str, way: str, tmp_p
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stderr=subprocess.DEVNULL,
         check=False,
-        timeout=100,
+        timeout=250,
     )
     (stream,) = open_run(tmp_path / "run").streams.values()
 

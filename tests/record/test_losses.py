@@ -146,7 +146,7 @@ def said(*arguments: object) -> str:
         stdout=subprocess.PIPE,
         text=True,
         check=True,
-        timeout=100,
+        timeout=250,
     )
     return found.stdout.strip()
 

@@ -30,7 +30,7 @@ def start(*arguments: object, **variables: str) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> str:
-    return process.communicate(timeout=100)[0].strip()
+    return process.communicate(timeout=250)[0].strip()
 
 
 def records(run: Path) -> list[object]:
@@ -85,7 +85,7 @@ def test_a_child_that_was_forked_while_rows_were_written_can_close(tmp_path: Pat
 
 
 def test_a_forked_child_says_that_its_rows_are_lost(tmp_path: Path) -> None:
-    _, said = start("forking", tmp_path / "run", "exit").communicate(timeout=100)
+    _, said = start("forking", tmp_path / "run", "exit").communicate(timeout=250)
 
     assert said.count("not recorded: a forked child takes rows of") == 1
 

@@ -36,7 +36,7 @@ def record_program(
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=250,
         check=False,
         **options,
     )

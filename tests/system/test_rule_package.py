@@ -14,7 +14,7 @@ from tests.support.runs import write_run
 SCRIPT = Path(sysconfig.get_path("scripts"), "detloader")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_the_package_of_the_docs_is_installed_and_its_rule_is_asked(tmp_path: Path) -> None:
     package = write_package(tmp_path / "package")
     installed = tmp_path / "installed"

@@ -184,7 +184,7 @@ def ended(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         env=os.environ | {"KERAS_BACKEND": request.param},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=250,
         check=True,
     )
     return Ended(request.param, folder, done)

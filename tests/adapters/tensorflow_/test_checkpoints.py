@@ -153,7 +153,7 @@ def test_a_program_that_saves_an_iterator_is_recorded(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=100,
+        timeout=250,
     )
     recorded = record_program(tmp_path, sys.executable, program)
 
