@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detloader.reports import formats, render
-from tests.support.samples import HOSTILE, hostile, samples
+from tests.support.samples import HOSTILE, hostile, rendered_sample, samples
 
 
 @pytest.mark.parametrize("format_", formats())
 def test_every_format_renders_every_sample_and_ends_with_a_line_end(format_: str) -> None:
-    for result in samples().values():
-        assert render(format_, result).endswith("\n")
+    for name in samples():
+        assert rendered_sample(name, format_).endswith("\n")
 
 
 @pytest.mark.parametrize("format_", sorted({*formats()} - {"json"}))

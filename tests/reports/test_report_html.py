@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from detloader.findings import Picture, Result, Verdict
 from detloader.reports import render
-from tests.support.samples import HOSTILE, all_pictures, hostile, result_of, samples
+from tests.support.samples import (
+    HOSTILE,
+    all_pictures,
+    hostile,
+    rendered_sample,
+    result_of,
+    samples,
+)
 
 MOST_BYTES = 2_000_000
 LIVE = {"script", "iframe", "object", "embed", "link", "img", "image", "form", "base", "video"}
@@ -41,11 +48,6 @@ class Page(HTMLParser):
         return [value for name, value in self.attributes if name == "id"]
 
 
-@pytest.fixture
-def results() -> dict[str, Result]:
-    return samples()
-
-
 def assert_harmless(text: str) -> None:
     page = Page(text)
 
@@ -57,15 +59,15 @@ def assert_harmless(text: str) -> None:
     assert page.tags.count("style") == 1
 
 
-def test_the_page_needs_nothing_and_runs_nothing(results: dict[str, Result]) -> None:
-    for result in results.values():
-        assert_harmless(render("html", result))
+def test_the_page_needs_nothing_and_runs_nothing() -> None:
+    for name in samples():
+        assert_harmless(rendered_sample(name, "html"))
 
 
-def test_the_policy_allows_nothing_but_styles(results: dict[str, Result]) -> None:
+def test_the_policy_allows_nothing_but_styles() -> None:
     (policy,) = re.findall(
         r'http-equiv="Content-Security-Policy" content="([^"]*)"',
-        render("html", results["changed"]),
+        rendered_sample("changed", "html"),
     )
 
     assert policy == (
@@ -87,11 +89,9 @@ def test_any_text_runs_nothing(text: str) -> None:
     assert_harmless(render("html", hostile(text)))
 
 
-def test_equal_results_give_equal_bytes_in_any_process(
-    results: dict[str, Result], tmp_path: Path
-) -> None:
+def test_equal_results_give_equal_bytes_in_any_process(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
-    file.write_text(render("json", results["several"]), encoding="utf-8")
+    file.write_text(render("json", samples()["several"]), encoding="utf-8")
     program = (
         "import sys; from pathlib import Path; from detloader.reports import render\n"
         "from detloader.audits.acceptance import read_result\n"
@@ -107,13 +107,11 @@ def test_equal_results_give_equal_bytes_in_any_process(
         for seed in ("1", "2")
     }
 
-    assert pages == {render("html", results["several"]).encode()}
+    assert pages == {render("html", samples()["several"]).encode()}
 
 
-def test_the_verdict_comes_first_then_cause_evidence_pictures_and_what_was_not_checked(
-    results: dict[str, Result],
-) -> None:
-    shown = render("html", results["changed"])
+def test_the_verdict_comes_first_then_cause_evidence_pictures_and_what_was_not_checked() -> None:
+    shown = rendered_sample("changed", "html")
     order = [
         '<span class="verdict">changed</span> runs/new has 8 of the 10 records',
         '<p class="cause">The loader split its IDs over 4 workers',
@@ -127,11 +125,9 @@ def test_the_verdict_comes_first_then_cause_evidence_pictures_and_what_was_not_c
     assert places == sorted(places)
 
 
-def test_every_picture_has_a_sentence_and_a_table_and_those_of_cells_are_drawn(
-    results: dict[str, Result],
-) -> None:
-    shown = render("html", results["changed"])
-    (stream,) = results["changed"].streams
+def test_every_picture_has_a_sentence_and_a_table_and_those_of_cells_are_drawn() -> None:
+    shown = rendered_sample("changed", "html")
+    (stream,) = samples()["changed"].streams
     figures = re.findall(r"<figure>.*?</figure>", shown, re.DOTALL)
     drawn = [figure for figure in figures if "<svg" in figure]
 
@@ -146,8 +142,8 @@ def test_every_picture_has_a_sentence_and_a_table_and_those_of_cells_are_drawn(
         assert f'id="{named}"' in figure
 
 
-def test_drawings_have_the_colours_of_the_page(results: dict[str, Result]) -> None:
-    drawings = re.findall(r"<svg.*?</svg>", render("html", results["changed"]), re.DOTALL)
+def test_drawings_have_the_colours_of_the_page() -> None:
+    drawings = re.findall(r"<svg.*?</svg>", rendered_sample("changed", "html"), re.DOTALL)
 
     assert drawings
     for drawing in drawings:
@@ -155,8 +151,8 @@ def test_drawings_have_the_colours_of_the_page(results: dict[str, Result]) -> No
         assert not re.search(r"#[0-9a-f]{6}", drawing)
 
 
-def test_several_runs_are_a_matrix(results: dict[str, Result]) -> None:
-    shown = render("html", results["several"])
+def test_several_runs_are_a_matrix() -> None:
+    shown = rendered_sample("several", "html")
     (matrix,) = re.findall(r'<table class="matrix">.*?</table>', shown, re.DOTALL)
 
     assert re.findall(r'scope="col">(\w+)', matrix)[2:] == [
@@ -277,9 +273,9 @@ def test_a_page_stays_small_however_many_runs_there_are(text: str) -> None:
     assert_harmless(shown)
 
 
-def test_a_result_without_pictures_says_how_to_have_them(results: dict[str, Result]) -> None:
-    assert "--pictures" in render("html", results["unexplained"])
-    assert "--pictures" not in render("html", results["changed"])
+def test_a_result_without_pictures_says_how_to_have_them() -> None:
+    assert "--pictures" in rendered_sample("unexplained", "html")
+    assert "--pictures" not in rendered_sample("changed", "html")
 
 
 def test_a_verdict_that_speaks_for_a_part_says_so() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detloader.findings import Counts, Finding, Result, RunSummary, Severity, Verdict
@@ -99,6 +99,7 @@ def test_several_runs_have_a_result_each() -> None:
     assert [one["verdict"] for one in found["comparisons"]] == ["clean", "clean"]
 
 
+@settings(max_examples=30)
 @given(evidence=st.dictionaries(st.text(), values))
 def test_evidence_of_any_shape_validates_and_comes_back(evidence: dict[str, Any]) -> None:
     finding = Finding(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from detloader.reports import formats, render
-from tests.support.samples import samples
+from detloader.reports import formats
+from tests.support.samples import rendered_sample, samples
 
 __all__ = ["GOLDEN", "golden_texts"]
 
@@ -21,9 +21,9 @@ def golden_texts() -> dict[str, str]:
     """Give the text of each golden file, without drawings, by its name."""
     return {
         f"{name}.{format_}.{_ENDINGS.get(format_, format_)}": _DRAWN.sub(
-            lambda drawn: "".join(filter(None, drawn.groups())), render(format_, result)
+            lambda drawn: "".join(filter(None, drawn.groups())), rendered_sample(name, format_)
         )
-        for name, result in samples().items()
+        for name in samples()
         if name != "hostile"
         for format_ in formats()
     }

@@ -27,12 +27,22 @@ from detloader.findings import (
     StreamResult,
     Verdict,
 )
+from detloader.reports import render
 from tests.support.runs import write_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["HOSTILE", "PAGE", "accepted", "all_pictures", "hostile", "result_of", "samples"]
+__all__ = [
+    "HOSTILE",
+    "PAGE",
+    "accepted",
+    "all_pictures",
+    "hostile",
+    "rendered_sample",
+    "result_of",
+    "samples",
+]
 
 HOSTILE = [
     "<script>document.title='owned'</script>",
@@ -98,6 +108,12 @@ def samples() -> dict[str, Result]:
         "replay": _replay(),
         "hostile": _hostile_runs(),
     }
+
+
+@functools.cache
+def rendered_sample(name: str, format_: str) -> str:
+    """Give a sample in a format. Drawing takes long, and is done once."""
+    return render(format_, samples()[name])
 
 
 @functools.cache
