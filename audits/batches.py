@@ -1,8 +1,9 @@
 """What a batch is, where labels are only labels.
 
-A batch of a rank begins where the label changes, and at an epoch's first row,
-unless the label is the same on both sides and greater than 0: labels that count
-on over a batch that spans two epochs.
+A batch of a rank begins where the label changes, and at an epoch's first row, unless labels
+count on over a batch that spans two epochs. So they do where the label is the same on both
+sides, and greater than 0, or where all rows of label 0 have room in one batch: a run that goes
+on with another one in the middle of an epoch counts from 0.
 """
 
 from __future__ import annotations
@@ -25,20 +26,23 @@ __all__ = ["batch_spans", "batch_starts", "global_batches", "global_starts", "pl
 def batch_starts(view: StreamView) -> Flags:
     """Tell row by row whether a batch of its rank begins there; shape (rows,)."""
     if view.is_delivery_order:
-        return _starts(view.compared["batch"].values, view.epoch, view.rank)
+        return _starts(view, view.compared["batch"].values, view.epoch, view.rank)
     order = view.delivery_order()
     placed = np.empty(view.rows, dtype=np.bool_)
     placed[order] = _starts(
-        view.compared["batch"].values[order], view.epoch[order], view.rank[order]
+        view, view.compared["batch"].values[order], view.epoch[order], view.rank[order]
     )
     return placed
 
 
-def _starts(label: Integers, epoch: Integers, rank: Integers) -> Flags:
+def _starts(view: StreamView, label: Integers, epoch: Integers, rank: Integers) -> Flags:
+    """Tell where batches begin, of some rows of a view in delivery order."""
     starts = np.ones(len(label), dtype=np.bool_)
-    same_label = label[1:] == label[:-1]
-    continues = (epoch[1:] == epoch[:-1]) | (label[1:] > 0)
-    starts[1:] = ~(same_label & continues & (rank[1:] == rank[:-1]))
+    same = (label[1:] == label[:-1]) & (rank[1:] == rank[:-1])
+    continues = same & ((epoch[1:] == epoch[:-1]) | (label[1:] > 0))
+    if not np.array_equal(same, continues) and view.source.label_0_is_one_batch:
+        continues = same
+    starts[1:] = ~continues
     return starts
 
 
@@ -81,7 +85,7 @@ def global_starts(view: StreamView) -> Callable[[slice], Flags]:
 
     def starts(rows: slice) -> Flags:
         if one_rank:
-            return _starts(label[rows], view.epoch[rows], view.rank[rows])
+            return _starts(view, label[rows], view.epoch[rows], view.rank[rows])
         begins = np.ones(len(label[rows]), dtype=np.bool_)
         begins[1:] = (np.diff(label[rows]) != 0) | (np.diff(view.epoch[rows]) != 0)
         return begins

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from detloader.audits.columns import Column, as_codes
+from detloader.audits.integers import tally
 from detloader.audits.naming import RenamedStream, read_named
 from detloader.manifest.arrays import to_numpy
 from detloader.manifest.relative import RECORD_IDS
@@ -123,7 +125,7 @@ class Sources:
         self._kept = kept
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Source:
     """One stream, whose columns are read when they are asked for."""
 
@@ -139,6 +141,25 @@ class Source:
     def read(self, name: str) -> Column:
         """Give a whole column, in canonical order."""
         return self.sources.read(self.place, name)
+
+    @cached_property
+    def label_0_is_one_batch(self) -> bool:
+        """Tell whether each rank has one batch of label 0 at most, by how many rows have it.
+
+        Labels that begin anew with each epoch have such a batch in each. Where there is no other
+        label, and an epoch has room in a batch, each may be one.
+        """
+        size, label = self.stream.declared.batch_size, self.read("batch").values
+        if not isinstance(size, int) or not (label.any() or self._records_of_epoch() > size):
+            return False
+        return int(tally(self.placement.rank[label == 0])[1].max(initial=0)) <= size
+
+    def _records_of_epoch(self) -> float:
+        """Give how many records a rank delivers in an epoch, as far as it is declared; else 0."""
+        declared = self.stream.declared
+        told = (declared.num_samples, declared.source_size)
+        records = next((count for count in told if isinstance(count, int)), 0)
+        return records / len(self.stream.ranks)
 
 
 class Columns(Mapping[str, Column]):

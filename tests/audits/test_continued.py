@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from detloader import audit, check, record, to_grain
@@ -300,3 +300,52 @@ def test_a_loader_that_is_taken_up_where_it_stopped_goes_on_with_the_whole_run(
 
     assert result.verdict is Verdict.IDENTICAL
     assert result.findings == []
+
+
+def repeated(size: int, batch: int, epochs: int) -> Rows:
+    """Deliver batches that may begin in one epoch and end in the next."""
+    records = [r for epoch in range(epochs) for r in random.Random(epoch).sample(range(size), size)]
+    return {
+        "epoch": [place // size for place in range(len(records))],
+        "batch": [place // batch for place in range(len(records))],
+        "record": records,
+        "content": [1 + place for place in range(len(records))],
+    }
+
+
+def resumed(rows: Rows, place: int) -> Rows:
+    """Leave out so many rows, count batches from 0, and mark what is left."""
+    left = {name: values[place:] for name, values in rows.items()}
+    batch = [label - left["batch"][0] for label in left["batch"]]
+    return left | {"batch": batch, "resumed": [True] * len(batch)}
+
+
+@given(size=st.integers(5, 12), batch=st.integers(2, 7), epochs=st.integers(2, 4), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_batches_that_span_epochs_are_the_same_where_a_run_goes_on_with_one(
+    size: int, batch: int, epochs: int, data: st.DataObject
+) -> None:
+    rows, last = repeated(size, batch, epochs), (size * epochs - 1) // batch
+    assume(size > batch or last > 1)
+    first = data.draw(st.integers(1, last if size > batch else last - 1))
+    declared = {"shuffle": True, "seed": 1, "batch_size": batch, "source_size": size}
+    told = declared | {"resume": {"position": first, "unit": "batches"}}
+    with tempfile.TemporaryDirectory() as folder:
+        a = write_run(Path(folder, "a"), rows, declared)
+        right = audit(a, write_run(Path(folder, "b"), resumed(rows, first * batch), told))
+        lost = resumed(rows, first * batch + 1)
+        wrong = audit(a, write_run(Path(folder, "c"), lost, told)) if lost["record"] else None
+
+    assert (right.verdict, right.findings) == (Verdict.IDENTICAL, [])
+    assert wrong is None or wrong.verdict is Verdict.CHANGED
+
+
+def test_one_batch_in_each_epoch_is_no_batch_that_spans_them(tmp_path: Path) -> None:
+    rows = {"epoch": [0] * 3 + [1] * 3, "record": [0, 1, 2] * 2, "batch": [0] * 6}
+    together, apart = rows, rows | {"batch": [0, 0, 0, 1, 1, 1]}
+    declared = {"batch_size": 8, "source_size": 3}
+    result = audit(
+        write_run(tmp_path / "a", together, declared), write_run(tmp_path / "b", apart, declared)
+    )
+
+    assert result.verdict is Verdict.IDENTICAL
