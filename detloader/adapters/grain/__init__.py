@@ -1,7 +1,7 @@
 """Records Grain's own datasets and loaders, as users build them.
 
-`rewrite` makes a copy of the finished graph, in which `nodes` witness what is read and
-drawn; `rows` travel with the elements, and `recorded` are the twins that users get.
+`rewrite` makes a copy of the finished graph, in which `sources` note what is read, and `nodes`
+what is drawn; `rows` travel with the elements, and `recorded` are the twins that users get.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping as AnyMapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,12 +25,15 @@ from detloader.adapters.grain.nodes import (
     Indexing,
     Mapping,
     PassCounter,
-    Probe,
     Seal,
+)
+from detloader.adapters.grain.sources import (
+    Probe,
     WitnessedLeaf,
     WitnessedRange,
     WitnessedSource,
 )
+from detloader.adapters.walk import bottom_up, each_once
 from detloader.errors import UsageError
 from detloader.manifest.rounding import Digester
 
@@ -107,11 +111,12 @@ def witness(dataset: grain.IterDataset[Any], digester: Digester | None) -> Graph
     Raises:
         UsageError: a node is not known.
     """
-    kinds = [type(node).__name__ for node in _walk(dataset)]
+    kinds = [type(node).__name__ for node in each_once(dataset, _parents)]
     graph = Graph(digester, batched=bool(_BATCHES & set(kinds)))
     if "_SamplerMapDataset" in kinds:
         graph.seeds.append(None)
     random = sum(kind in _RANDOM for kind in kinds)
+    graph.nodes += each_once(dataset, _followed)
     copier = _Copier(graph, dataset, operations=len(graph.seeds) + random)
     graph.top = copier.sealed(copier.copy(dataset))
     return graph
@@ -119,11 +124,7 @@ def witness(dataset: grain.IterDataset[Any], digester: Digester | None) -> Graph
 
 def is_batched(dataset: Any) -> bool:
     """Tell whether the elements of a graph are batches, as far as its nodes say it."""
-    name = type(dataset).__name__
-    if name in _BATCHES:
-        return True
-    # What takes an element apart hands on records, whatever is below it.
-    return not name.startswith("FlatMap") and any(map(is_batched, _parents(dataset)))
+    return any(type(node).__name__ in _BATCHES for node in each_once(dataset, _whole_in))
 
 
 class _Copier:
@@ -137,12 +138,11 @@ class _Copier:
         graph = self._graph
         return Seal(node, self._operations, batched=graph.batched, digester=graph.digester)
 
-    def copy(self, node: Any) -> Any:
+    def copy(self, top: Any) -> Any:
         """Copy a node with all that is above the sources."""
-        if id(node) not in self._done:
-            self._graph.nodes.append(node)
+        for node in bottom_up(top, _followed):
             self._done[id(node)] = self._copy(node)
-        return self._done[id(node)]
+        return self._done[id(top)]
 
     def _copy(self, node: Any) -> Any:
         name = type(node).__name__
@@ -152,7 +152,7 @@ class _Copier:
             raise _unknown(node)
         if name == "ZipMapDataset":
             return self._zip(node)
-        twin = _shallow(node, {id(parent): self.copy(parent) for parent in _parents(node)})
+        twin = _shallow(node, {id(parent): self._done[id(parent)] for parent in _parents(node)})
         if name in _RANDOM:
             twin._map_fn = self._drawing(node)
         elif name in _WRAPPERS:
@@ -188,7 +188,9 @@ class _Copier:
     def _zip(self, node: Any) -> Any:
         """Witness the first of what is put side by side: it names the record."""
         first, *others = node.parents
-        return _shallow(node, {id(first): self.copy(first)} | {id(it): it for it in others})
+        twin = _shallow(node, {})
+        twin._parents = (self._done[id(first)], *others)
+        return twin
 
 
 _WRAPPERS = {
@@ -231,28 +233,24 @@ def _with_twins(value: Any, twins: AnyMapping[int, Any]) -> Any:
     return value
 
 
-def _walk(top: Any) -> list[Any]:
-    """List the nodes of a graph, each once, from the outermost on."""
-    found = {id(top): top}
-    waiting = [top]
-    while waiting:
-        for parent in _parents(waiting.pop(0)):
-            if id(parent) not in found:
-                found[id(parent)] = parent
-                waiting.append(parent)
-    return list(found.values())
-
-
 def _reached_as_they_are(top: Any) -> set[int]:
     """Name the nodes whose elements reach the outermost one unchanged."""
-    found = {id(top)}
-    waiting = [top]
-    while waiting:
-        node = waiting.pop()
-        if type(node).__name__ in _PASSING:
-            found |= {id(parent) for parent in _parents(node)}
-            waiting += _parents(node)
-    return found
+    return {id(node) for node in each_once(top, _passed_on)}
+
+
+def _passed_on(node: Any) -> Sequence[Any]:
+    return _parents(node) if type(node).__name__ in _PASSING else ()
+
+
+def _whole_in(node: Any) -> Sequence[Any]:
+    # What takes an element apart hands on records, whatever is below it.
+    return () if type(node).__name__.startswith("FlatMap") else _parents(node)
+
+
+def _followed(node: Any) -> Sequence[Any]:
+    """Return what is witnessed below a node, the last first: walks begin with the last."""
+    parents = _parents(node)
+    return parents[:1] if type(node).__name__ == "ZipMapDataset" else parents[::-1]
 
 
 def _parents(node: Any) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +204,25 @@ def test_a_state_of_the_bare_dataset_resumes_the_recorded_one(tmp_path: Path) ->
     assert column(tmp_path / "run", "record") == list(ids(rest))
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_run_goes_on_with_any_batch_also_with_one_that_spans_epochs(
+    stream: bool, tmp_path: Path
+) -> None:
+    source = grain.MapDataset.range(5).shuffle(seed=3).repeat(4)
+    made = (source.to_iter_dataset() if stream else source).batch(3)
+    with record(made, tmp_path / "whole") as dataset:
+        iterator: Any = iter(dataset)
+        states = [iterator.get_state() for _ in iterator]
+    for number, state in enumerate(states[:-1]):
+        with record(made, tmp_path / f"{number}") as dataset:
+            iterator = iter(dataset)
+            iterator.set_state(state)
+            list(iterator)
+        result = audit(tmp_path / "whole", tmp_path / f"{number}")
+
+        assert (result.verdict, result.findings) == (Verdict.IDENTICAL, [])
+
+
 def test_what_the_graph_says_is_declared(tmp_path: Path) -> None:
     dataset = pipelines.in_workers(PIPELINES["batches"](), 2)
     record(dataset, tmp_path / "run").close()
@@ -212,6 +231,19 @@ def test_what_the_graph_says_is_declared(tmp_path: Path) -> None:
     assert (declared.shuffle, declared.seed, declared.source_size) == (True, 3, 23)
     assert (declared.batch_size, declared.drop_remainder) == (4, False)
     assert (declared.workers, declared.start_method, declared.threads) == (2, "spawn", 2)
+
+
+@pytest.mark.parametrize("ids", [None, int])
+def test_a_dataset_that_is_the_input_of_several_is_looked_at_once(
+    ids: Callable[[Any], int] | None, tmp_path: Path
+) -> None:
+    dataset = grain.MapDataset.range(8).shuffle(seed=3)
+    for _ in range(40):  # as a tree, 2 ** 40 nodes
+        dataset = grain.MapDataset.concatenate([dataset, dataset])
+    with record(dataset, tmp_path / "run", ids=ids, batched=None):
+        pass
+
+    assert open_run(tmp_path / "run").streams["main"].rows == 0
 
 
 def test_records_can_be_given_ids_of_their_own(tmp_path: Path) -> None:
