@@ -13,6 +13,7 @@ from detloader.audits.extent import tell_extent, tell_shorter_epochs
 from detloader.audits.first import first_difference
 from detloader.audits.headers import hidden_differences, not_compared, tell_hidden
 from detloader.audits.levels import first_differences
+from detloader.audits.merged import tell_merge
 from detloader.audits.numbering import number_alike, tell_numbering
 from detloader.audits.pairs import NO_COMMON_ROWS, load_pair
 from detloader.audits.picture import Scene, take_pictures
@@ -60,6 +61,7 @@ def _audit_pair(pair: Pair, comparison: Comparison, selection: Selection) -> Str
         formula = _explain(comparison, answers)
         told = tell_extent(comparison) or formula or tell_shorter_epochs(comparison)
         told = told or pair.tell_restart() or tell_ruled_out(comparison, answers.findings)
+        told = told or tell_merge(comparison, answers.findings)
         return _result(pair, comparison.verdict, told, comparison, answers)
     answers = ask_about_headers(selection.choose(header_rules()), stream_a, stream_b)
     if hidden := tell_hidden(stream_a, stream_b):

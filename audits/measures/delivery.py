@@ -25,7 +25,18 @@ if TYPE_CHECKING:
     from detloader.audits.columns import Integers
     from detloader.audits.compare import Comparison
 
-__all__ = ["Delivery", "displacements", "find_delivery", "has_same_records", "is_local"]
+__all__ = [
+    "LANES",
+    "Delivery",
+    "displacements",
+    "find_delivery",
+    "has_same_records",
+    "is_local",
+    "tell_trace",
+]
+
+LANES = frozenset({"shards", "workers"})
+"""Traces of readers that a column names; parts and displacements are found without one."""
 
 SAMPLE = 65_536
 """Rows that are looked at first, so that long runs of another kind are soon let go."""
@@ -47,6 +58,16 @@ class Delivery:
     trace: str
     groups: int
     log_chance: float
+
+
+def tell_trace(trace: str, groups: object) -> str:
+    """Say what two orders have in common, by the trace and the number of its groups."""
+    return {
+        "shards": f"the order inside each of {groups} shards is kept",
+        "workers": f"each of {groups} workers keeps the order of the other run",
+        "parts": f"both are merges of the same {groups} parts of the source",
+        "displacement": "records stay near their places, far nearer than a shuffle leaves them",
+    }[trace]
 
 
 def has_same_records(comparison: Comparison) -> bool:

@@ -46,9 +46,12 @@ then, and a warning where one run alone declares it.
 ## Limits
 
 Is silent where seeds, topology or versions explain the difference, and where runs
-were resumed. Orders do not race where both runs declare `deterministic` true and no workers or
-threads: nothing in the whole loader gives its order up. Needs `shard`, `worker`, or IDs or an
-`index` that are source positions, or enough rows to tell a short way from a shuffle; one
+were resumed. A program that merges its sources by a random choice, or by another rule, leaves the
+same traces of an order, and a transform that was moved those of draws. So a race is told only
+where something shows that readers ran beside one another: two `threads` or `workers`, several of
+them in the column `worker`, or `deterministic` false. Where both runs declare `deterministic`
+true, `shard` or `worker` must show that the promise was broken. Needs one of these columns, IDs
+or an `index` that are source positions, or enough rows to tell a short way from a shuffle; one
 `shard` for all rows tells nothing. Shards that follow one another whole were shuffled, not
 raced. A third run of the same configuration confirms a race.
 
@@ -71,7 +74,13 @@ from detloader.audits.measures.conditions import (
     topology_differences,
     version_differences,
 )
-from detloader.audits.measures.delivery import displacements, find_delivery, has_same_records
+from detloader.audits.measures.delivery import (
+    LANES,
+    displacements,
+    find_delivery,
+    has_same_records,
+    tell_trace,
+)
 from detloader.audits.measures.exchange import find_exchange
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity, Verdict
@@ -105,17 +114,19 @@ EXAMPLE = Example(
 PROMISE = "deterministic"
 """Whether a run is to keep its order, as declared."""
 
+READERS = "threads or workers"
+"""What nothing shows where a trace is found, and no readers that may have left it."""
+
 
 def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     """Find orders and draws that delivery changed."""
     if not is_unexplained(comparison, known) or not has_same_records(comparison):
         return []
     a, b = comparison.a.stream, comparison.b.stream
-    kept = _keep_order(comparison)
-    evidence = (None if kept else _delivery(comparison)) or find_exchange(comparison)
+    evidence = _delivery(comparison) or _exchange(comparison)
     if (
         evidence is None
-        and not kept
+        and (_is_parallel(comparison) or not _keep_order(comparison))
         and comparison.counts.moved
         and not (comparison.a.has("shard") and comparison.b.has("shard"))
     ):
@@ -127,23 +138,16 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     return [_fault(comparison, evidence)]
 
 
-def _keep_order(comparison: Comparison) -> bool:
-    """Tell whether both runs promise their order, and not that of their workers alone."""
-    return _promises(comparison) == [True, True] and not any(
-        run.declared(name) is not None
-        for run in (comparison.a, comparison.b)
-        for name in ("threads", "workers")
-    )
-
-
 def _delivery(comparison: Comparison) -> dict[str, JsonValue] | None:
     found = find_delivery(comparison)
     if found is None or comparison.verdict is Verdict.REGROUPED:
         return None
     if found.trace == "displacement" and _changes_ranks(comparison):
         return None
-    if found.trace == "displacement" and not _is_parallel(comparison):
-        raise CannotTell("shard, threads or workers")
+    if found.trace not in LANES and _keep_order(comparison):
+        return None
+    if found.trace != "workers" and not _is_parallel(comparison):
+        raise CannotTell(READERS)
     evidence: dict[str, JsonValue] = {
         "what": "order",
         "trace": found.trace,
@@ -154,6 +158,13 @@ def _delivery(comparison: Comparison) -> dict[str, JsonValue] | None:
     return {**evidence, "groups": found.groups} if found.groups else evidence
 
 
+def _exchange(comparison: Comparison) -> dict[str, JsonValue] | None:
+    found = find_exchange(comparison)
+    if found is not None and not _is_parallel(comparison):
+        raise CannotTell(READERS)  # a transform that was moved before a shuffle draws so, too
+    return found
+
+
 def _changes_ranks(comparison: Comparison) -> bool:
     """Tell whether records come from other ranks: readers race inside one process."""
     a, b, alignment = comparison.a, comparison.b, comparison.alignment
@@ -161,12 +172,18 @@ def _changes_ranks(comparison: Comparison) -> bool:
 
 
 def _is_parallel(comparison: Comparison) -> bool:
-    declared = comparison.a.declared
-    return (
-        (declared("threads") or 0) > 1
-        or (declared("workers") or 0) > 1
-        or False in _promises(comparison)
-    )
+    """Tell whether a run is known to have had readers that can be ready in any order."""
+    readers = [
+        run.declared(name) or 0
+        for run in (comparison.a, comparison.b)
+        for name in ("threads", "workers")
+    ]
+    return max(readers) > 1 or False in _promises(comparison)
+
+
+def _keep_order(comparison: Comparison) -> bool:
+    """Tell whether both runs promise their order."""
+    return _promises(comparison) == [True, True]
 
 
 def _promises(comparison: Comparison) -> list[bool | None]:
@@ -206,10 +223,5 @@ def _message(evidence: dict[str, JsonValue]) -> str:
             f"{evidence['shared_draws']} draws are in both runs, on whichever record, and no seed, "
             "version or topology differs."
         )
-    kept = {
-        "shards": f"the order inside each of {evidence.get('groups')} shards is kept",
-        "workers": f"each of {evidence.get('groups')} workers keeps the order of the other run",
-        "parts": f"both are merges of the same {evidence.get('groups')} parts of the source",
-        "displacement": "records stay near their places, far nearer than a shuffle leaves them",
-    }[str(evidence["trace"])]
+    kept = tell_trace(str(evidence["trace"]), evidence.get("groups"))
     return f"The same records come in another order, at most {farthest} places away: {kept}."

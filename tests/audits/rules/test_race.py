@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import random
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from detloader import record
 from detloader.audits import audit
-from detloader.findings import Result, Severity
+from detloader.findings import Result, Severity, Verdict
 from tests.support.results import evidence_of, findings_of, lacking, loud_rules
 from tests.support.runs import write_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 RULE = "race"
@@ -110,7 +113,7 @@ def test_displacement_alone_needs_readers_that_could_race(tmp_path: Path) -> Non
     result = compare(tmp_path, a, b)
 
     assert findings_of(result, RULE) == []
-    assert lacking(result, RULE) == ["shard, threads or workers"]
+    assert lacking(result, RULE) == ["threads or workers"]
 
 
 def test_passes_over_the_source_without_epochs_are_not_near_for_a_race(tmp_path: Path) -> None:
@@ -177,15 +180,81 @@ def test_another_shuffle_is_no_race_though_one_run_may_give_its_order_up(tmp_pat
     assert findings_of(result, RULE) == []
 
 
-@pytest.mark.parametrize("threads", [{}, {"threads": 4}, {"workers": 0}])
-def test_loaders_that_keep_their_order_do_not_race_but_what_is_in_them_may(
-    threads: dict[str, Any], tmp_path: Path
+def by_choice(sources: Sequence[Sequence[int]], rng: random.Random) -> Iterator[int]:
+    return iter(merge(sources, rng))
+
+
+def in_turn(sources: Sequence[Sequence[int]]) -> Iterator[int]:
+    rows = itertools.zip_longest(*sources)
+    return (record for row in rows for record in row if record is not None)
+
+
+def by_key(sources: Sequence[Sequence[int]]) -> Iterator[int]:
+    return heapq.merge(*sources, key=lambda record: record * 7 % 31)
+
+
+MERGES: dict[str, Callable[[Sequence[Sequence[int]]], Iterator[int]]] = {
+    "in turn": in_turn,
+    "by key": by_key,
+    "one after another": lambda sources: itertools.chain(*sources),
+    "by choice": lambda sources: by_choice(sources, random.Random(1)),
+    "by another choice": lambda sources: by_choice(sources, random.Random(2)),
+}
+
+
+@pytest.mark.parametrize("declared", [{}, {"workers": 0}, {"workers": 2, "deterministic": True}])
+@pytest.mark.parametrize("pair", list(itertools.combinations(MERGES, 2)), ids=" and ".join)
+def test_a_program_that_merges_its_sources_otherwise_is_no_race(
+    pair: tuple[str, str], declared: dict[str, Any], tmp_path: Path
+) -> None:
+    runs = [tmp_path / name for name in pair]
+    for name, run in zip(pair, runs, strict=True):
+        merged = list(MERGES[name](parts_of(120, 4)))
+        with record(merged, run, ids=int, declared=declared) as loader:
+            list(loader)
+    result = audit(*runs)
+
+    assert result.verdict is Verdict.REORDERED
+    assert loud_rules(result) == []
+
+
+def test_what_two_merges_have_in_common_is_told_though_nothing_names_the_cause(
+    tmp_path: Path,
 ) -> None:
     a, b = ({"record": merge(parts_of(90, 3), random.Random(seed))} for seed in (1, 2))
-    result = compare(tmp_path, a, b, deterministic=True, **threads)
+    result = compare(tmp_path, a, b)
 
-    assert loud_rules(result) == ([RULE] if threads else [])
-    assert lacking(result, RULE) == []
+    assert loud_rules(result) == []
+    assert lacking(result, RULE) == ["threads or workers"]
+    assert "both are merges of the same 3 parts of the source" in str(result.reason)
+
+
+@pytest.mark.parametrize("shown", [{"threads": 4}, {"workers": 2}, {"deterministic": False}])
+def test_readers_of_shards_race_where_something_shows_that_there_were_several(
+    shown: dict[str, Any], tmp_path: Path
+) -> None:
+    a, b = sharded(60, 3, 1), sharded(60, 3, 2)
+    told, untold = (compare(tmp_path / f"{bool(d)}", a, b, **d) for d in (shown, {}))
+
+    assert evidence_of(findings_of(told, RULE)[0])["trace"] == "shards"
+    assert (findings_of(untold, RULE), lacking(untold, RULE)) == ([], ["threads or workers"])
+
+
+@pytest.mark.parametrize("threads", [{}, {"threads": 4}, {"workers": 0}, {"workers": 4}])
+def test_loaders_that_promise_their_order_broke_it_only_where_shards_show_it(
+    threads: dict[str, Any], tmp_path: Path
+) -> None:
+    parts, shards = (
+        compare(tmp_path / name, *rows, deterministic=True, **threads)
+        for name, rows in {
+            "parts": [{"record": merge(parts_of(90, 3), random.Random(k))} for k in (1, 2)],
+            "shards": [sharded(60, 3, k) for k in (1, 2)],
+        }.items()
+    )
+    several = max(threads.values(), default=0) > 1
+
+    assert loud_rules(parts) == []
+    assert loud_rules(shards) == ([RULE] if several else [])
 
 
 def test_of_a_declared_race_no_formula_says_that_nothing_names_it(tmp_path: Path) -> None:
@@ -208,6 +277,15 @@ def test_draws_that_threads_exchange(tmp_path: Path) -> None:
 
     assert loud_rules(result) == [RULE]
     assert (evidence_of(finding)["what"], evidence_of(finding)["shared_draws"]) == ("draws", 120)
+
+
+def test_draws_that_stand_elsewhere_were_not_exchanged_where_nobody_could(tmp_path: Path) -> None:
+    draws = random.Random(0).sample(range(10**9), 60)
+    a, b = ({"record": [*range(60)], "draws": of} for of in (draws, draws[::-1]))
+    result = compare(tmp_path, a, b)
+
+    assert loud_rules(result) == []
+    assert lacking(result, RULE) == ["threads or workers"]
 
 
 def test_draws_of_few_values_need_threads_that_could_exchange_them(tmp_path: Path) -> None:
