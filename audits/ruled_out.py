@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from detloader.audits.measures.conditions import (
-    effective_seed,
     equal_conditions,
     require_equal_seeds,
     require_no_other,
     topology_differences,
     version_differences,
 )
-from detloader.audits.measures.seeds import first_made_otherwise, is_same_seed
+from detloader.audits.measures.seeds import first_made_otherwise, have_other_seeds
 from detloader.audits.rule import CannotTell
 from detloader.findings import Severity
 
@@ -40,7 +39,7 @@ def tell_ruled_out(comparison: Comparison, findings: Iterable[Finding]) -> str |
         require_no_other(a, b, "draws", others)
     except CannotTell:
         return None
-    if not is_same_seed(effective_seed(a), effective_seed(b)) or first_made_otherwise(a, b):
+    if have_other_seeds(a, b) or first_made_otherwise(a, b):
         return None
     alike = [str(name) for name in equal_conditions(a, b) if name in SEEDED_BY]
     if not comparison.counts.moved:

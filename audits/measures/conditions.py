@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EQUAL_ARGUMENTS",
+    "EQUAL_SEEDS",
     "PERSISTENCE",
     "are_drawn_together",
     "config_differences",
@@ -48,6 +49,9 @@ UNKNOWN = msgspec.UNSET
 
 EQUAL_ARGUMENTS = "equal arguments"
 """What a rule lacks where the configurations of two runs differ."""
+
+EQUAL_SEEDS = "equal seeds"
+"""What a rule lacks where two runs were given different seeds."""
 
 TOPOLOGY = ("workers", "threads", "world_size", "start_method")
 PERSISTENCE = "persistent_workers"

@@ -9,19 +9,31 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from detloader.audits.measures.conditions import UNKNOWN
+from detloader.audits.measures.conditions import UNKNOWN, effective_seed
 
 if TYPE_CHECKING:
     from detloader.findings import JsonValue
     from detloader.manifest.reader import Stream
 
-__all__ = ["Misuse", "Seeds", "first_made_otherwise", "is_same_seed", "misuse_of"]
+__all__ = [
+    "Made",
+    "Misuse",
+    "Seeds",
+    "first_given_otherwise",
+    "first_made_otherwise",
+    "have_other_seeds",
+    "is_same_seed",
+    "misuse_of",
+]
 
 DERIVED = "derived_seeds"
 """Entry of a configuration: pairs of a part of the loader, and the seed that was made for it."""
 
+OF_TRANSFORMS = "transform_seeds"
+"""Entry of a configuration: pairs of a transform that draws, and the seed that it was given."""
+
 Made: TypeAlias = tuple[str, int]
-"""A part of a loader, and the seed that was made for it."""
+"""A part of a loader, and the seed that was made for it, or given to it."""
 
 WIDTHS = (31, 32, 53, 63, 64)
 """Bits that generators keep of a seed."""
@@ -112,13 +124,30 @@ def first_made_otherwise(a: Stream, b: Stream) -> tuple[Made | None, Made | None
     None where no seed was made of the one that was given, or all were made alike; one of the two
     is None where a run made none for that part.
     """
-    pairs = zip_longest(_made(a), _made(b))
+    return _first_otherwise(a, b, DERIVED)
+
+
+def first_given_otherwise(a: Stream, b: Stream) -> tuple[Made | None, Made | None] | None:
+    """Give the first transforms, each with its own seed, that two runs were given otherwise."""
+    return _first_otherwise(a, b, OF_TRANSFORMS)
+
+
+def have_other_seeds(a: Stream, b: Stream) -> bool:
+    """Tell whether two runs are known to have used other seeds, for all or for a transform."""
+    seeds = [effective_seed(a), effective_seed(b)]
+    if first_given_otherwise(a, b) is not None:
+        return True
+    return UNKNOWN not in seeds and None not in seeds and not is_same_seed(*seeds)
+
+
+def _first_otherwise(a: Stream, b: Stream, entry: str) -> tuple[Made | None, Made | None] | None:
+    pairs = zip_longest(_pairs_of(a, entry), _pairs_of(b, entry))
     return next((pair for pair in pairs if pair[0] != pair[1]), None)
 
 
-def _made(stream: Stream) -> list[Made]:
+def _pairs_of(stream: Stream, entry: str) -> list[Made]:
     config = stream.declared.config
-    made = None if config is UNKNOWN else config.get(DERIVED)
+    made = None if config is UNKNOWN else config.get(entry)
     try:
         return msgspec.convert(made or [], list[Made])
     except msgspec.ValidationError:  # an entry of that name, of something else

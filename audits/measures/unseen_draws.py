@@ -26,6 +26,7 @@ __all__ = [
     "changes_unseen",
     "is_fixed",
     "may_be_drawn",
+    "may_follow_seeds",
     "unlike_first",
     "without_unseen_draws",
 ]
@@ -103,10 +104,33 @@ def may_be_drawn(a: StreamView, b: StreamView, rows: Integers) -> bool:
     if a.declared("purpose") == b.declared("purpose") == "eval":
         return False
     records = distinct(a.record.values[rows])
+    if len(records) > FEW_BETWEEN_RUNS * len(distinct(a.record.values)):
+        return True  # one that is seeded for each record gives it the same content each time
     undrawn = [_without_draws(view, records) for view in (a, b)]
     return not all(
         _comes_again(view) and not unlike_first(view, "content").any() for view in undrawn
     )
+
+
+def may_follow_seeds(comparison: Comparison) -> bool:
+    """Tell whether draws that nobody saw, of other seeds, may have made the content that differs.
+
+    An augmentation changes more than few rows, and no raw bytes.
+    """
+    a, b = comparison.a, comparison.b
+    if a.declared("purpose") == b.declared("purpose") == "eval":
+        return False
+    rows_a = comparison.alignment.rows_a[comparison.drifted]
+    rows_b = comparison.alignment.rows_b[comparison.drifted]
+    if len(rows_a) <= FEW_BETWEEN_RUNS * len(comparison.drifted):
+        return False
+    if "raw" in a.compared and not _are_alike(a, b, "raw", rows_a, rows_b):
+        return False
+    return "draws" not in a.compared or bool(a.compared["draws"].missing()[rows_a].all())
+
+
+def _are_alike(a: StreamView, b: StreamView, name: str, rows_a: Integers, rows_b: Integers) -> bool:
+    return bool(a.compared[name].take(rows_a).equals(b.compared[name].take(rows_b)).all())
 
 
 def _without_draws(view: StreamView, records: Integers) -> StreamView:

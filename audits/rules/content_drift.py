@@ -35,7 +35,8 @@ copied first.
 - `epochs`, `workers`: where these rows were delivered; workers only where recorded.
 - `undecidable`: between two runs, whether an augmentation whose draws nobody saw may have
   made the content of all these rows. It may not where any has recorded draws, in evaluations,
-  and where these records come again in both runs with the content that they had.
+  and where these records are at most one in four, and come again in both runs with the content
+  that they had: an augmentation that is seeded for each record gives it to most records.
 
 ## Limits
 
@@ -50,7 +51,8 @@ such records change within one of them. Within a run it speaks of these as well 
 changed at one point of the run, and was kept before and after it.
 Draws that were taken for the samples of a batch at once (`config.draws_of` "batch") are
 known for each record only where batches are as large in both runs.
-Where an entry of `config` differs, which may ask for other content, it cannot tell.
+Where an entry of `config` differs, which may ask for other content, or where the seeds differ
+and more than one row in four has other content, which nobody's draws explain, it cannot tell.
 That records have each other's bytes, as where IDs are places in a listing, is left to an
 earlier cause where there is one. Where all that several ranks deliver in an epoch has
 other content on each, these may be other records of the same IDs: it cannot tell.
@@ -70,13 +72,15 @@ import numpy as np
 from detloader.audits.confirm import show
 from detloader.audits.headers import holds_nothing
 from detloader.audits.integers import contains, distinct
-from detloader.audits.measures.conditions import require_equal_arguments
+from detloader.audits.measures.conditions import EQUAL_SEEDS, require_equal_arguments
 from detloader.audits.measures.local_ids import SHARED_IDS, are_local
+from detloader.audits.measures.seeds import have_other_seeds
 from detloader.audits.measures.shown import SHOWN, listed, show_records
 from detloader.audits.measures.unseen_draws import (
     changes_unseen,
     is_fixed,
     may_be_drawn,
+    may_follow_seeds,
     unlike_first,
     without_unseen_draws,
 )
@@ -185,7 +189,7 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
         if not len(rows_b):
             raise CannotTell("draws")
     require_equal_arguments(a.stream, b.stream)
-    undecidable = column == "content" and not exchanged and may_be_drawn(a, b, rows_a)
+    undecidable = column == "content" and not exchanged and _is_undecidable(comparison, rows_a)
     return [
         _fault(
             b,
@@ -200,12 +204,26 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     ]
 
 
+def _is_undecidable(comparison: Comparison, rows: Integers) -> bool:
+    """Tell whether an augmentation whose draws nobody saw may have made the content of rows of a.
+
+    Raises:
+        CannotTell: it may, and the runs have other seeds, so that nothing else need be looked for.
+    """
+    a, b = comparison.a, comparison.b
+    if not may_be_drawn(a, b, rows):
+        return False
+    if have_other_seeds(a.stream, b.stream) and may_follow_seeds(comparison):
+        raise CannotTell(EQUAL_SEEDS)
+    return True
+
+
 def _cause(*, exchanged: bool, undecidable: bool) -> str:
     if exchanged:
         return "The source is listed in another order, or its names were exchanged."
     if undecidable:
         return (
-            "The source, how it is read, or an augmentation whose draws nobody saw gives other "
+            "An augmentation whose draws nobody saw, the source, or how it is read gives other "
             "bytes for the same records: nothing in these runs tells which."
         )
     return "The source, or how it is read, gives other bytes for the same records."

@@ -34,7 +34,8 @@ the shuffle, and each transform that draws, a seed of its own.
   where there was none, left out where nobody declared it.
 - `types`: the names of the types of `given`.
 - `made`: where seeds were made otherwise of the one that was given, the first part of the
-  loader for which they were, and its seed, in both runs; null where a run made none.
+  loader for which they were, and its seed, in both runs; null where a run made none. So too of
+  the first transform that was given another seed of its own.
 
 ## Limits
 
@@ -57,6 +58,7 @@ from detloader.audits.headers import unequal_digests
 from detloader.audits.measures.conditions import UNKNOWN, effective_seed, is_unexplained
 from detloader.audits.measures.seeds import (
     Seeds,
+    first_given_otherwise,
     first_made_otherwise,
     is_same_seed,
     misuse_of,
@@ -65,8 +67,10 @@ from detloader.audits.rule import CannotTell, Example, Fault, Stage
 from detloader.findings import Severity
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from detloader.audits.compare import Comparison
-    from detloader.audits.measures.seeds import Misuse
+    from detloader.audits.measures.seeds import Made, Misuse
     from detloader.audits.rule import Known
     from detloader.audits.view import StreamView
     from detloader.findings import JsonValue
@@ -166,9 +170,13 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
         where = "Neither run was" if effective == [None, None] else "One of the runs was not"
         message = f"{where} given a seed, nothing tells which one was used, and the runs differ."
         return [_fault(Severity.FAIL, message, "unseeded", seeds)]
+    is_same = UNKNOWN not in effective and is_same_seed(*effective)
+    if (is_same or UNKNOWN in effective) and (given := _given_otherwise(comparison, seeds)):
+        known.causes.append("seed-handling")  # no fault, and still the cause
+        return given
     if UNKNOWN in effective:
         raise CannotTell("seed")
-    if is_same_seed(*effective):
+    if is_same:
         return _made_otherwise(comparison, seeds)
     named = " and ".join(map(repr, effective))
     if None in seeds.given:
@@ -179,22 +187,47 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     return [_fault(Severity.NOTE, message, "different", seeds)]
 
 
+def _given_otherwise(comparison: Comparison, seeds: Seeds) -> list[Fault]:
+    """Find transforms that were given other seeds, where nothing but what they do differs."""
+    pair = first_given_otherwise(comparison.a.stream, comparison.b.stream)
+    if pair is None or comparison.counts.moved or _has_other_records(comparison):
+        return []
+    message = f"A transform was given different seeds: {_tell(pair)}."
+    return [_with_pair(_fault(Severity.NOTE, message, "different", seeds), pair)]
+
+
 def _made_otherwise(comparison: Comparison, seeds: Seeds) -> list[Fault]:
     """Find seeds that the loaders made otherwise of the one that both were given."""
     pair = first_made_otherwise(comparison.a.stream, comparison.b.stream)
-    counts = comparison.counts
-    if pair is None or counts.missing or counts.extra or counts.duplicated or counts.substituted:
+    if pair is None or _has_other_records(comparison):
         return []  # other records are no matter of a seed
-    made = " and ".join("none" if one is None else f"{one[1]} for {one[0]}" for one in pair)
-    message = f"Both runs were given seed {seeds.given[0]!r}, of which others were made: {made}."
-    fault = _fault(Severity.WARN, message, "derived", seeds)
-    shown: list[JsonValue] = [None if one is None else [one[0], one[1]] for one in pair]
-    return [replace(fault, evidence={**fault.evidence, "made": shown})]
+    given = repr(seeds.given[0])
+    message = f"Both runs were given seed {given}, of which others were made: {_tell(pair)}."
+    return [_with_pair(_fault(Severity.WARN, message, "derived", seeds), pair)]
+
+
+def _has_other_records(comparison: Comparison) -> bool:
+    counts = comparison.counts
+    return bool(counts.missing or counts.extra or counts.duplicated or counts.substituted)
+
+
+def _tell(pair: Sequence[Made | None]) -> str:
+    return " and ".join("none" if one is None else f"{one[1]} for {one[0]}" for one in pair)
+
+
+def _with_pair(fault: Fault, pair: Sequence[Made | None]) -> Fault:
+    made: list[JsonValue] = [None if one is None else [*one] for one in pair]
+    return replace(fault, evidence={**fault.evidence, "made": made})
 
 
 def _can_follow_seeds(comparison: Comparison) -> bool:
-    """Tell whether something differs that a seed decides: draws, or the order of a shuffle."""
-    if comparison.redrawn.any():
+    """Tell whether something differs that a seed decides: draws, or the order of a shuffle.
+
+    Draws that nobody saw may be seen in the content.
+    """
+    from detloader.audits.measures.unseen_draws import may_follow_seeds
+
+    if comparison.redrawn.any() or may_follow_seeds(comparison):
         return True
     if comparison.a.declared("shuffle") is False and comparison.b.declared("shuffle") is False:
         return False

@@ -12,14 +12,15 @@ from typing import Any
 import grain
 
 from detloader.adapters import builtins
-from detloader.adapters.grain.declared import declare
+from detloader.adapters.declaring import overlaid
+from detloader.adapters.grain.declared import declare, declare_seeds
 from detloader.adapters.grain.recorded import (
     Delivered,
     RecordedDataLoader,
     RecordedDataset,
     RowEncoder,
 )
-from detloader.adapters.grain.rewrite import is_batched, witness
+from detloader.adapters.grain.rewrite import is_batched, nodes_of, witness
 from detloader.adapters.ids import id_array
 from detloader.adapters.request import Request
 from detloader.errors import UsageError
@@ -38,12 +39,14 @@ def wrap(loader: Any, request: Request) -> Any:
     """Start recording; a `MapDataset` becomes the stream that iterating it would be.
 
     With `ids` as a key or a function of elements, any dataset is recorded as an iterable, whose
-    elements are batches where its graph says so.
+    elements are batches where its graph says so, and whose seeds are those that it tells.
     """
     if isinstance(request.ids, str) or callable(request.ids):
+        stream = _stream(loader)
         if request.batched is None:
-            request = replace(request, batched=is_batched(_stream(loader)))
-        return builtins.wrap(loader, request)
+            request = replace(request, batched=is_batched(stream))
+        declared = overlaid(declare_seeds(nodes_of(stream)), request.declared)
+        return builtins.wrap(loader, replace(request, declared=declared))
     full = request.level is not Level.ORDER
     graph = witness(_stream(loader), request.digester if full else None)
     ids = _ids(request, graph.sources)

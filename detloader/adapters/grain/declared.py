@@ -6,13 +6,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
+from detloader.adapters.declaring import overlaid
 from detloader.adapters.grain.seeds import config_of_seeds, given_seed
 
-__all__ = ["declare"]
+__all__ = ["declare", "declare_seeds"]
 
 _FILTERS = frozenset({"FilterIterDataset", "FilterMapDataset", "LimitIterDataset"})
+
+_TRANSFORMATIONS = frozenset(
+    {
+        "BatchIterDataset",
+        "BatchMapDataset",
+        "ConcatenateMapDataset",
+        "FilterIterDataset",
+        "FilterMapDataset",
+        "FlatMapMapDataset",
+        "MixedIterDataset",
+        "MixedMapDataset",
+        "RandomMapIterDataset",
+        "RandomMapMapDataset",
+        "RepeatIterDataset",
+        "RepeatMapDataset",
+        "ShuffleMapDataset",
+        "WindowShuffleIterDataset",
+        "WindowShuffleMapDataset",
+        "ZipMapDataset",
+    }
+)
+"""Nodes whose place among the others decides which record comes when, and what it draws."""
 
 
 def declare(nodes: Sequence[Any], sources: Sequence[Any]) -> dict[str, object]:
@@ -20,9 +44,9 @@ def declare(nodes: Sequence[Any], sources: Sequence[Any]) -> dict[str, object]:
     by_name: dict[str, Any] = {}
     for node in nodes:
         by_name.setdefault(type(node).__name__, node)
-    declared: dict[str, object] = {"start_method": None, "workers": 0}
+    # Threads and workers read ahead, and what they read is handed on in its order.
+    declared: dict[str, object] = {"start_method": None, "workers": 0, "deterministic": True}
     declared["shuffle"] = any("Shuffle" in name for name in by_name)
-    declared["seed"] = given_seed(nodes)
     batch = by_name.get("BatchIterDataset") or by_name.get("BatchMapDataset")
     if batch is not None:
         declared["batch_size"] = batch._batch_size
@@ -36,11 +60,24 @@ def declare(nodes: Sequence[Any], sources: Sequence[Any]) -> dict[str, object]:
     if prefetch is not None:
         declared["threads"] = prefetch._read_options.num_threads
     filters = [type(node).__name__ for node in nodes if _leaves_out(node)]
-    config: dict[str, object] = {"filter": filters} if filters else {}
-    declared["config"] = {**config, **config_of_seeds(nodes)} or None
+    config = {"filter": filters, "transformations": _transformations(nodes)}
+    declared["config"] = {name: names for name, names in config.items() if names} or None
+    declared = overlaid(declared, declare_seeds(nodes))
     sampler = by_name.get("_SamplerMapDataset")
     if sampler is not None:
         declared |= _of_sampler(sampler)
+    return {name: value for name, value in declared.items() if value is not None}
+
+
+def _transformations(nodes: Sequence[Any]) -> list[str]:
+    """Name those from the source on, once where several stand beside one another."""
+    names = [type(node).__name__ for node in reversed(nodes)]
+    return [name for name, _ in groupby(filter(_TRANSFORMATIONS.__contains__, names))]
+
+
+def declare_seeds(nodes: Sequence[Any]) -> dict[str, object]:
+    """Return the declared fields that tell of seeds alone."""
+    declared = {"seed": given_seed(nodes), "config": config_of_seeds(nodes) or None}
     return {name: value for name, value in declared.items() if value is not None}
 
 

@@ -27,6 +27,7 @@ from detloader.adapters.grain.nodes import (
     PassCounter,
     Seal,
 )
+from detloader.adapters.grain.seeds import seed_of_draws
 from detloader.adapters.grain.sources import (
     Probe,
     WitnessedLeaf,
@@ -37,7 +38,7 @@ from detloader.adapters.walk import bottom_up, each_once
 from detloader.errors import UsageError
 from detloader.manifest.rounding import Digester
 
-__all__ = ["Graph", "is_batched", "witness"]
+__all__ = ["Graph", "is_batched", "nodes_of", "witness"]
 
 _PASSING = frozenset(
     {
@@ -116,10 +117,15 @@ def witness(dataset: grain.IterDataset[Any], digester: Digester | None) -> Graph
     if "_SamplerMapDataset" in kinds:
         graph.seeds.append(None)
     random = sum(kind in _RANDOM for kind in kinds)
-    graph.nodes += each_once(dataset, _followed)
+    graph.nodes = nodes_of(dataset)
     copier = _Copier(graph, dataset, operations=len(graph.seeds) + random)
     graph.top = copier.sealed(copier.copy(dataset))
     return graph
+
+
+def nodes_of(dataset: Any) -> list[Any]:
+    """List the nodes of a graph that are followed, each once, from the outermost on."""
+    return [*each_once(dataset, _followed)]
 
 
 def is_batched(dataset: Any) -> bool:
@@ -180,9 +186,8 @@ class _Copier:
         return WitnessedLeaf(node, number)
 
     def _drawing(self, node: Any) -> Drawing:
+        self._graph.seeds.append(seed_of_draws(node))
         is_stream = isinstance(node, grain.IterDataset)
-        seed = node._seed if is_stream else node._rng_pool._seed
-        self._graph.seeds.append(int(seed))
         return Drawing(node._map_fn, len(self._graph.seeds) - 1, pairs=is_stream)
 
     def _zip(self, node: Any) -> Any:

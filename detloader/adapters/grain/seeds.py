@@ -15,10 +15,14 @@ from typing import Any
 
 from detloader.adapters.walk import each_once
 
-__all__ = ["config_of_seeds", "given_seed"]
+__all__ = ["config_of_seeds", "given_seed", "seed_of_draws"]
 
 _DEFAULT = "_default_seed"
 """Attribute that a node has once it has derived a seed; to ask for it would derive one."""
+
+_SHUFFLES = frozenset({"ShuffleMapDataset", "WindowShuffleIterDataset", "WindowShuffleMapDataset"})
+
+_TRANSFORMS = frozenset({"RandomMapIterDataset", "RandomMapMapDataset"})
 
 
 def given_seed(nodes: Sequence[Any]) -> int | str | None:
@@ -27,7 +31,7 @@ def given_seed(nodes: Sequence[Any]) -> int | str | None:
     for node in nodes:
         if _DEFAULT in vars(node):
             given |= dict.fromkeys(_seeds_below(node))
-        elif type(node).__name__ == "ShuffleMapDataset":
+        elif type(node).__name__ in _SHUFFLES:
             given[int(node._seed)] = None
     seeds = [*given]
     if len(seeds) > 1:
@@ -36,13 +40,29 @@ def given_seed(nodes: Sequence[Any]) -> int | str | None:
 
 
 def config_of_seeds(nodes: Sequence[Any]) -> dict[str, object]:
-    """Return the entry that lists derived seeds, from the source on; nobody gave them."""
+    """Return the entries that list seeds of nodes, from the source on, where there are any.
+
+    Those that Grain derived, which nobody gave, and those that transforms were given.
+    """
     derived = [
         [type(node).__name__, int(vars(node)[_DEFAULT])]
         for node in reversed(nodes)
         if vars(node).get(_DEFAULT) is not None
     ]
-    return {"derived_seeds": derived, "inert": ["derived_seeds"]} if derived else {}
+    given = [
+        [type(node).__name__, seed_of_draws(node)]
+        for node in reversed(nodes)
+        if type(node).__name__ in _TRANSFORMS and _DEFAULT not in vars(node)
+    ]
+    listed = {"derived_seeds": derived, "transform_seeds": given}
+    entries: dict[str, object] = {name: pairs for name, pairs in listed.items() if pairs}
+    return {**entries, "inert": [*entries]} if entries else {}
+
+
+def seed_of_draws(node: Any) -> int:
+    """Return the seed of a random transform."""
+    is_stream = type(node).__name__ == "RandomMapIterDataset"
+    return int(node._seed if is_stream else node._rng_pool._seed)
 
 
 def _seeds_below(node: Any) -> Iterator[int]:

@@ -17,7 +17,7 @@ from detloader.findings import Verdict
 from detloader.generators.folding import fold_draws
 from tests.support import grain_pipelines as pipelines
 from tests.support.grain_pipelines import PIPELINES, Squares
-from tests.support.results import counts_of
+from tests.support.results import counts_of, loud_rules
 
 
 def plain(element: Any) -> Any:
@@ -385,3 +385,33 @@ def test_a_loader_of_grain_draws_the_same_with_and_without_workers(tmp_path: Pat
     result = audit(tmp_path / "0", tmp_path / "2", equivalence="same-set")
 
     assert (counts_of(result).draws, counts_of(result).content) == (0, 0)
+
+
+def interleaved(cycle: int) -> Any:
+    parts = [grain.MapDataset.range(100)[25 * part : 25 * part + 25] for part in range(4)]
+    streams = [part.to_iter_dataset() for part in parts]
+    return grain.experimental.InterleaveIterDataset(streams, cycle_length=cycle)
+
+
+def drawn(*, late: bool) -> Any:
+    source = pipelines.source()
+    if late:
+        return source.shuffle(seed=1).random_map(pipelines.noise, seed=5)
+    return source.random_map(pipelines.noise, seed=5).shuffle(seed=1)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(interleaved(2), interleaved(4)), (drawn(late=False), drawn(late=True))],
+    ids=["another cycle", "draws behind the shuffle"],
+)
+def test_another_graph_is_no_race_of_the_threads_that_read_ahead(
+    before: Any, after: Any, tmp_path: Path
+) -> None:
+    for name, dataset in (("a", before), ("b", after)):
+        with record(dataset, tmp_path / name) as loader:
+            list(loader)
+    result = audit(tmp_path / "a", tmp_path / "b")
+
+    assert result.verdict not in {Verdict.IDENTICAL, Verdict.EQUIVALENT}
+    assert loud_rules(result) == []

@@ -8,6 +8,7 @@ from typing import Any
 
 import grain
 import pytest
+from grain import experimental
 
 from detloader import audit, check, open_run, record
 from detloader.findings import Finding, Result, Severity, Verdict
@@ -96,6 +97,58 @@ def test_seeds_that_were_given_otherwise_are_named_as_they_were_given(tmp_path: 
     finding = only(compare(seeded(7).shuffle(), seeded(8).shuffle(), tmp_path))
 
     assert finding.message == "The runs were given different seeds, 7 and 8."
+
+
+TRANSFORMED: dict[str, Callable[[int], Any]] = {
+    "of a dataset": lambda seed: source().random_map(noise, seed=seed),
+    "of a stream": lambda seed: source().to_iter_dataset().random_map(noise, seed=seed),
+    "behind a shuffle": lambda seed: source().shuffle(seed=3).random_map(noise, seed=seed),
+    "of one of two": lambda seed: source().random_map(noise, seed=1).random_map(noise, seed=seed),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_another_seed_of_a_transform_is_the_cause_of_other_draws(name: str, tmp_path: Path) -> None:
+    make = TRANSFORMED[name]
+    result = compare(make(1), make(2), tmp_path)
+    finding = only(result)
+    evidence = evidence_of(finding)
+
+    assert (result.verdict, result.reason) == (Verdict.CHANGED, None)
+    assert (finding.severity, evidence["kind"]) == (Severity.NOTE, "different")
+    assert [seed for _, seed in evidence["made"]] == [1, 2]
+
+
+def keyed(seed: int) -> grain.MapDataset[Any]:
+    return source().random_map(noise, seed=seed)
+
+
+def test_another_seed_of_a_transform_is_no_other_source_though_ids_are_found_in_elements(
+    tmp_path: Path,
+) -> None:
+    for name, seed in (("a", 1), ("b", 2)):
+        with record(keyed(seed), tmp_path / name, ids="id") as loader:
+            for _ in range(2):  # Grain draws the same in each
+                list(loader)
+    finding = only(audit(tmp_path / "a", tmp_path / "b"))
+
+    assert evidence_of(finding)["kind"] == "different"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_another_seed_of_a_window_is_the_cause_of_another_order(
+    stream: bool, tmp_path: Path
+) -> None:
+    def windows(seed: int) -> Any:
+        if stream:
+            dataset = source().to_iter_dataset()
+            return experimental.WindowShuffleIterDataset(dataset, window_size=5, seed=seed)
+        return experimental.WindowShuffleMapDataset(source(), window_size=5, seed=seed)
+
+    result = compare(windows(1), windows(2), tmp_path)
+
+    assert loud_rules(result) == []
+    assert result.findings[0].message == "The runs were given different seeds, 1 and 2."
 
 
 def test_a_node_that_changes_no_seed_in_use_changes_nothing(tmp_path: Path) -> None:
