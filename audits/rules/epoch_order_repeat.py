@@ -21,7 +21,8 @@ A sampler derives its order from seed and epoch, and is never told the epoch:
 
 ## How to mend it
 
-Call `set_epoch(epoch)` on the sampler before each epoch. Where the loader is
+Call `set_epoch(epoch)` on the sampler before each epoch, with another number before each
+pass over the loader. Where the loader is
 built anew for each epoch, derive its seed from seed and epoch. In Keras, pass a
 data set that shuffles in each iteration instead of seeded arrays. Where one
 order for all epochs is meant, declare `order_policy` "fixed".
@@ -212,13 +213,19 @@ def _fault(view: StreamView, repeat: _Repeat, ranks: list[int]) -> Fault:
         "log10_chance": round(repeat.log_chance / math.log(10), 1),
     }
     cause = "The shuffle does not know the epoch, or the loader starts anew from the same state."
+    if len(repeat.groups[0]) < len(view.epochs):
+        cause = (
+            "Some passes start anew from the state of an earlier one, as after no new `set_epoch`."
+        )
     if view.has("seed"):
         seeds = view.column("seed")
         firsts = {epoch: seeds.show(int(rows[0])) for epoch, rows in view.by_epoch()}
         used = [firsts[epoch] for group in repeat.groups for epoch in group]
         evidence["seeds"] = used
-        if len({str(seed) for seed in used}) == 1:
+        if len({str(seed) for seed in firsts.values()}) == 1:
             cause = "The sampler is never told the epoch: each epoch used the same seed."
+        elif all(len({str(firsts[epoch]) for epoch in group}) == 1 for group in repeat.groups):
+            cause = "The sampler is not told of each epoch: those of one order used the same seed."
     epochs = "; ".join(" = ".join(map(str, group[:6])) for group in repeat.groups[:3])
     where = f" on ranks {', '.join(map(str, ranks))}" if len(ranks) < view.ranks else ""
     return Fault(

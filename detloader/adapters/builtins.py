@@ -6,11 +6,13 @@ digest of a sample's content is its ID.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self, SupportsIndex
 
 from detloader.adapters.elements import Delivered, ElementReader
+from detloader.adapters.epochs import EpochNumbers
 from detloader.adapters.ids import ids_of_elements
 from detloader.adapters.request import Request
 from detloader.breaking import Breaks
@@ -80,20 +82,22 @@ class RecordedElements(Sealing):
     """What records the elements of a loader one by one; each iteration is the next epoch."""
 
     _reader: ElementReader
-    _next_epoch = 0
+    _told_epoch: int | None = None
+
+    @functools.cached_property
+    def _epochs(self) -> EpochNumbers:
+        return EpochNumbers()
 
     def _steps(self, elements: Iterator[Any]) -> Steps:
         return Steps(elements, self._recorder.breaks, self._record, self._begin_epoch)
 
     def _begin_epoch(self) -> int:
-        epoch = self._next_epoch
-        self._next_epoch = epoch + 1
-        return epoch
+        return self._epochs.begin(self._told_epoch)
 
     def _hear_epoch(self, epoch: object) -> None:
         """Take the number that the loader was told for the next epoch, if it is one."""
         if isinstance(epoch, SupportsIndex):
-            self._next_epoch = operator.index(epoch)
+            self._told_epoch = operator.index(epoch)
 
     def _record(self, element: Any, epoch: int, number: int) -> None:
         try:
@@ -111,7 +115,7 @@ class RecordedElements(Sealing):
 class RecordedIterable(RecordedElements, _Twin):
     """An iterable that records what it yields; every attribute is the iterable's own.
 
-    Each `iter()` is the next epoch, or the one that `set_epoch` named.
+    Each `iter()` is the next epoch, or the one that `set_epoch` named since the last.
     """
 
     def __init__(

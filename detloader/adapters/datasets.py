@@ -268,7 +268,6 @@ class RecordedStream(_Recorded, datasets.IterableDataset):
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch whose order is next."""
         self._original.set_epoch(epoch)
-        self._watch.epochs.next = epoch
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of the iteration."""

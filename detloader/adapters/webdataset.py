@@ -141,7 +141,15 @@ class RecordedPipeline(RecordedElements, DataPipeline):
         )
 
 
-_RECORDING = {"_reader", "_recorder", "_next_epoch", "_find_ids", "_kind", "_is_settled"}
+_RECORDING = {
+    "_reader",
+    "_recorder",
+    "_epochs",
+    "_told_epoch",
+    "_find_ids",
+    "_kind",
+    "_is_settled",
+}
 
 
 def _same(pipeline: Any) -> Any:

@@ -270,6 +270,19 @@ def test_a_stream_whose_epoch_is_never_set_repeats_its_order(tmp_path: Path) -> 
     assert [finding.rule for finding in found.findings] == ["epoch-order-repeat"]
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_a_stream_that_is_passed_twice_for_an_epoch_repeats_it(again: bool, tmp_path: Path) -> None:
+    with record(stream(200), tmp_path / "run", ids="name") as dataset:
+        for epoch in (0, 0, 1, 1):
+            if again or epoch != dataset.epoch:
+                dataset.set_epoch(epoch)
+            list(dataset)
+    (finding,) = check(tmp_path / "run", select=["epoch-order-repeat"]).findings
+
+    assert finding.evidence["epochs"] == [[0, 1], [2, 3]]
+    assert "no new `set_epoch`" in finding.cause
+
+
 def test_a_state_goes_on_where_it_was_taken(tmp_path: Path) -> None:
     with record(stream(), tmp_path / "run", ids="name") as dataset:
         steps = iter(dataset)

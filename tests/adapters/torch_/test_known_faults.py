@@ -88,6 +88,36 @@ def test_a_distributed_sampler_that_is_never_told_the_epoch_repeats_its_order(
     assert rules_of(tmp_path / "mended") == []
 
 
+def two_passes_for_each_epoch(run: Path, *, shuffle: bool = True, **options: Any) -> Path:
+    for rank in range(2):
+        sampler = distributed_sampler(range(64), 2, rank, seed=5, shuffle=shuffle)
+        loader = torch_loader(range(64), batch_size=4, sampler=sampler)
+        with record(loader, run, **options) as recorded:
+            for epoch in range(3):
+                sampler.set_epoch(epoch)
+                list(recorded)
+                list(recorded)
+    return run
+
+
+def test_a_second_pass_of_an_epoch_that_is_told_once_repeats_the_first(tmp_path: Path) -> None:
+    (finding,) = check(two_passes_for_each_epoch(tmp_path / "run")).findings
+
+    assert finding.rule == "epoch-order-repeat"
+    assert finding.evidence["epochs"] == [[0, 1], [2, 3], [4, 5]]
+    assert finding.evidence["seeds"] == [5, 5, 6, 6, 7, 7]
+    assert "not told of each epoch" in finding.cause
+
+
+@pytest.mark.parametrize(
+    "options", [{"shuffle": False}, {"declared": {"purpose": "eval"}}], ids=["in order", "eval"]
+)
+def test_a_validation_that_is_passed_twice_is_no_fault(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    assert rules_of(two_passes_for_each_epoch(tmp_path / "run", **options)) == []
+
+
 @pytest.mark.parametrize("drop_last", [True, False])
 def test_records_that_a_distributed_sampler_was_told_to_drop_are_a_note(
     drop_last: bool, tmp_path: Path
