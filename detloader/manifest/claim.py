@@ -15,6 +15,7 @@ from pathlib import Path
 import filelock
 
 from detloader.errors import RunError, RunExistsError
+from detloader.manifest.folder_lock import FolderLock
 from detloader.manifest.layout import HEADER, JOURNAL, LOCK, ORDER
 
 __all__ = ["Claim"]
@@ -29,8 +30,7 @@ class Claim:
     def __init__(self, folder: Path) -> None:
         """Claim nothing yet."""
         self._folder = folder
-        # A lock of this object, not of the thread that happens to make it.
-        self._lock = filelock.FileLock(folder / LOCK, thread_local=False)
+        self._lock = FolderLock(folder / LOCK)
         self._made: list[Path] = []
 
     @contextlib.contextmanager
@@ -82,7 +82,7 @@ class Claim:
             message = f"{self._folder} holds a run already: choose another folder, or remove it"
             raise RunExistsError(message)
         try:
-            self._lock.acquire(blocking=False)
+            self._lock.acquire()
         except filelock.Timeout as error:
             message = f"{self._folder} is being recorded already: choose another folder"
             raise RunExistsError(message) from error
