@@ -121,6 +121,7 @@ class Known:
         causes: names of the rules that told these two runs apart; what runs share is not one.
         copied: whether streams of draws are copies in one of the two runs, which explains other
             draws, and nothing else.
+        copies: how many parts each deliver the records that one of them was to.
     """
 
     missing: Integers | None = None
@@ -128,6 +129,7 @@ class Known:
     drifted: Integers | None = None
     causes: list[str] = field(default_factory=list)
     copied: bool = False
+    copies: int = 1
 
 
 class CheckRun(Protocol):

@@ -195,6 +195,8 @@ def _judge(view: StreamView, by: str, rank: int | None, records: int, known: Kno
     ):
         raise CannotTell(SHARED_IDS)
     _explain_missing(view, breaches, known)
+    if all(breach.kind == "replicated" for breach in breaches):
+        known.copies = max(known.copies, min(len(breach.parts) for breach in breaches))
     return [_fault(view, by, rank, breaches)]
 
 

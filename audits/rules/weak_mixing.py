@@ -46,9 +46,11 @@ do shards that were, where `shard` tells several apart. Static shards and frozen
 epochs; where epochs have one order this follows from it, and where batches are frozen it
 does of parts. Workers may keep their records behind one shuffle of all: where batches mix
 those of several, or who comes next is left to chance, nothing is said. Parts that have
-more than a tenth of their records in common share nothing out, and where records come
-again an order is not held against the source's. Nor is one of which a configuration tells by
-`shuffled_elements` that only files, or parts of the source each for itself, are shuffled.
+more than a tenth of their records in common share nothing out; where each delivers what one
+of them was to (`partition-broken`), a buffer is judged by the part that it would be of. Where
+records come again an order is not held against the source's. Nor is one of which a
+configuration tells by `shuffled_elements` that only files, or parts of the source each for
+itself, are shuffled.
 
 ## Seen in
 
@@ -111,7 +113,7 @@ MOSTLY = 0.99
 """Share of records that stay, or of batches that come again."""
 
 
-def check_run(view: StreamView, known: Known) -> list[Fault]:  # noqa: ARG001 - explains no other
+def check_run(view: StreamView, known: Known) -> list[Fault]:
     """Find shuffles that mix badly."""
     if view.declared("shuffle") is False or view.declared("purpose") == "eval":
         return []
@@ -123,7 +125,7 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:  # noqa: ARG001 - 
     epochs = dict(rows.by_epoch())
     frozen = _check_batches(rows, epochs)
     in_parts = view.config("shuffled_elements") is not None
-    buffer = None if in_parts else _check_buffer(rows, epochs)
+    buffer = None if in_parts else _check_buffer(rows, epochs, known.copies)
     faults = [fault for fault in (buffer, frozen) if fault is not None]
     try:
         # Whole batches that stay are records that stay: parts would say it again.
@@ -136,8 +138,12 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:  # noqa: ARG001 - 
     return faults
 
 
-def _check_buffer(view: StreamView, epochs: dict[int, Integers]) -> Fault | None:
-    """Judge how close the order stays to the source's, on ranks and on workers."""
+def _check_buffer(view: StreamView, epochs: dict[int, Integers], copies: int) -> Fault | None:
+    """Judge how close the order stays to the source's, on ranks and on workers.
+
+    Where each of some parts delivers what one of them was to, it is judged how close that one's
+    order would stay.
+    """
     source = source_order(view)
     levels = [ranks_as_deliverers(view)]
     if view.has("worker"):
@@ -150,13 +156,23 @@ def _check_buffer(view: StreamView, epochs: dict[int, Integers]) -> Fault | None
             parts[epoch] += 1
             measured = displacement(source[rows])
             log_chance = max(measured.log_chance, log_chance_of_shards(view, rows))
-            if measured.correlation >= LEAST_CORRELATION and is_impossible(log_chance, tests):
+            if _of_one_part(measured.correlation, copies) < LEAST_CORRELATION:
+                continue
+            if is_impossible(log_chance, tests):
                 weak[epoch].append(measured)
         where = [epoch for epoch, found in weak.items() if 2 * len(found) >= parts[epoch]]
         if where:
             found = [measured for epoch in where for measured in weak[epoch]]
             return _fault_of_buffer(view, epochs, found, where)
     return None
+
+
+def _of_one_part(correlation: float, copies: int) -> float:
+    """Give the correlation that the same buffer leaves of one of so many parts of the source.
+
+    What it lacks to 1 grows with the square of the share that the buffer is.
+    """
+    return 1 - copies**2 * (1 - correlation)
 
 
 def _fault_of_buffer(

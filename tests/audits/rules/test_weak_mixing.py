@@ -98,6 +98,25 @@ def test_workers_with_a_small_buffer_each(tmp_path: Path) -> None:
     assert evidence_of(finding)["buffer"] <= 8
 
 
+@pytest.mark.parametrize(("buffer", "weak"), [(20, True), (150, False)])
+def test_a_buffer_of_workers_that_each_read_all_is_judged_by_the_part_that_was_theirs(
+    buffer: int, weak: bool, tmp_path: Path
+) -> None:
+    workers = range(4)
+    orders = [
+        [record for same in zip(*epoch, strict=True) for record in same]
+        for epoch in (
+            [buffered(600, buffer, worker + seed) for worker in workers] for seed in (0, 9)
+        )
+    ]
+    rows = in_epochs(orders, worker=[*workers] * 600)
+    found = {finding.rule for finding in judge(tmp_path, rows, source_size=600).findings}
+
+    assert found == ({"partition-broken", RULE} if weak else {"partition-broken"})
+    alone = {"record": buffered(600, buffer, 1)}
+    assert findings_of(judge(tmp_path / "alone", alone), RULE)
+
+
 def test_no_shuffle_at_all_though_one_is_declared(tmp_path: Path) -> None:
     (finding,) = findings_of(judge(tmp_path, {"record": [*range(300)]}), RULE)
 
