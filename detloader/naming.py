@@ -14,8 +14,21 @@ __all__ = ["declared_with_name", "name", "name_of"]
 
 Loader = TypeVar("Loader")
 
-_PYTHONS = frozenset({"builtins", "collections", "itertools"})
-"""Modules whose iterables no framework calls a loader."""
+_HOLDER = "grain._src.python.data_loader.DataLoader"
+"""A loader that iterates a dataset of its own: that is what a program is seen to iterate."""
+
+_RECORDED = {
+    _HOLDER,
+    "detloader.grain.stream.BatchStream",
+    "detloader.hdf5.loader.Dataloader",
+    "detloader.hdf5.loader.Stream",
+    "grain._src.python.dataset.dataset._Dataset",
+    "tensorflow.python.data.ops.dataset_ops.DatasetV2",
+    "tensorflow.python.distribute.input_lib.DistributedDataset",
+    "tensorflow.python.distribute.input_lib.DistributedDatasetsFromFunction",
+    "torch.utils.data.dataloader.DataLoader",
+}
+"""Classes whose objects a program is recorded to iterate: named, for none is imported here."""
 
 _names: WeakKeyDictionary[object, str] = WeakKeyDictionary()
 _declared: WeakKeyDictionary[object, Mapping[str, object]] = WeakKeyDictionary()
@@ -43,9 +56,9 @@ def name(loader: Loader, stream: str, *, declared: Mapping[str, object] | None =
 
     Raises:
         UsageError: no stream can have that name, `declared` is no mapping, has a field that is
-            unknown or of the wrong type, or cannot be written as JSON, or the loader is of a kind
-            that is never recorded by itself, such as a list, a generator, or what cannot be
-            iterated.
+            unknown or of the wrong type, or cannot be written as JSON, or the loader is of no
+            kind that is recorded as it is iterated: those of Torch, TensorFlow, Grain and
+            detloader are, and a list, a generator or a class of one's own are not.
     """
     check_stream(stream, MOST_OF_NAME)
     _require_loader(loader)
@@ -56,16 +69,24 @@ def name(loader: Loader, stream: str, *, declared: Mapping[str, object] | None =
         declared = checked_fields(declared)
     _names[loader] = stream
     _declared[loader] = declared or {}
+    if _HOLDER in _classes_of(loader):
+        name(vars(loader)["_dataset"], stream, declared=declared)
     return loader
 
 
 def _require_loader(loader: object) -> None:
-    kind = type(loader)
-    if kind.__module__ not in _PYTHONS and hasattr(kind, "__iter__"):
-        with contextlib.suppress(TypeError):  # of a kind that has no hash, or no place for a name
-            _names.get(loader)
+    if not _RECORDED.isdisjoint(_classes_of(loader)):
+        with contextlib.suppress(TypeError):  # of a kind that has no hash
+            hash(loader)
             return
-    raise UsageError(f"a {kind.__name__} cannot be named; name a loader that is recorded by itself")
+    raise UsageError(
+        f"a {type(loader).__name__} cannot be named, for no program is recorded to iterate it: "
+        "name a loader of Torch, TensorFlow, Grain or detloader"
+    )
+
+
+def _classes_of(loader: object) -> list[str]:
+    return [f"{kind.__module__}.{kind.__qualname__}" for kind in type(loader).__mro__]
 
 
 def name_of(loader: object) -> str | None:

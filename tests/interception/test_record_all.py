@@ -278,3 +278,14 @@ def test_what_is_pickled_while_it_is_recorded_has_nothing_of_the_recording(tmp_p
         pickled = [pickle.dumps(one) for one in loaders]
 
     assert not any(b"detloader." in each for each in pickled)
+
+
+def test_a_loader_of_grains_gives_its_name_to_what_it_iterates(tmp_path: Path) -> None:
+    sampler = grain.samplers.IndexSampler(
+        3, shard_options=grain.sharding.NoSharding(), num_epochs=1
+    )
+    loader = grain.DataLoader(data_source=[5, 6, 7], sampler=sampler)
+    with record_all(tmp_path / "run"):
+        assert list(name(loader, "train")) == [5, 6, 7]
+
+    assert [*open_run(tmp_path / "run").streams] == ["train"]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from datasets import Dataset as Records
 
 from detloader import (
     create_interleaved_dataset_from_generator,
@@ -124,15 +125,33 @@ class Rows:
         return index
 
 
+class OnesOwn:
+    """A loader of no framework's."""
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([1, 2])
+
+
 @pytest.mark.parametrize(
     "loader",
-    [(i for i in "ab"), map(str, "ab"), frozenset("ab"), deque("ab"), chain("ab"), Rows(), Rows],
+    [
+        (i for i in "ab"),
+        map(str, "ab"),
+        frozenset("ab"),
+        deque("ab"),
+        chain("ab"),
+        Rows(),
+        Rows,
+        OnesOwn(),
+        np.arange(3),
+        Records.from_dict({"id": [1, 2]}),
+    ],
     ids=lambda loader: type(loader).__name__,
 )
 def test_what_is_never_recorded_by_itself_cannot_be_named(loader: Any) -> None:
     said = refused(lambda: name(loader, "train"))
 
-    assert said.endswith(" cannot be named; name a loader that is recorded by itself")
+    assert "cannot be named, for no program is recorded to iterate it: name a loader of" in said
 
 
 @pytest.mark.parametrize("stream", ["train loader", "../x", "a/b", "", "x" * 101, "é", ".", "CON"])
