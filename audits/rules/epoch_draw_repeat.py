@@ -42,7 +42,9 @@ order repeats too, though a shuffle is declared, the loader starts anew as a who
 is `epoch-order-repeat`. Low-entropy draws are judged as in `worker-rng-clone`. With up
 to 32 epochs each is compared with all before it, beyond with the first and the last one.
 That later epochs have no draws is a fault only where `cache` is declared, or where they
-hold the content that the first one made.
+hold the content that the first one made. Where none but first samples of workers or ranks
+drew, nothing is said: a generator that each sample sets back to one state is seen as if it
+stood still.
 
 ## Seen in
 
@@ -59,6 +61,7 @@ import numpy as np
 
 from detloader.audits.alignment import match_occurrences
 from detloader.audits.confirm import show
+from detloader.audits.measures.deliverers import deliverers_of, place_among
 from detloader.audits.measures.draws import draw_columns
 from detloader.audits.measures.repeats import Repeats, find_repeats
 from detloader.audits.measures.shown import SHOWN
@@ -120,6 +123,8 @@ def check_run(view: StreamView, known: Known) -> list[Fault]:  # noqa: ARG001 - 
     repeated = [name for name in names if found[name].repeats]
     if not repeated and any(repeats.doubtful for repeats in found.values()):
         raise CannotTell("more draws: epochs agree, but chance may have made them so")
+    if not repeated and any(_are_of_first_samples(rows, name) for name in names):
+        raise CannotTell("draws behind a first sample: generators that each sample sets back")
     if "draws" in repeated:  # it covers all draws
         repeated = ["draws"]
     return [_fault(rows, name, found[name], epochs) for name in repeated]
@@ -131,6 +136,17 @@ def _is_meant(view: StreamView) -> bool:
         or view.declared("order_policy") == "fixed"
         or view.config("fixed_draws") is True
     )
+
+
+def _are_of_first_samples(view: StreamView, name: str) -> bool:
+    """Tell whether only first samples drew: one that sets a generator back is seen to draw nothing.
+
+    It leaves the generator in the state in which it found it.
+    """
+    drew = ~view.compared[name].missing()
+    if not drew.any() or drew.mean() > 1 - MOSTLY:
+        return False
+    return not place_among(view, deliverers_of(view))[drew].any()
 
 
 def _check_cache(view: StreamView, names: list[str], epochs: dict[int, Integers]) -> Fault | None:

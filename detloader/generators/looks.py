@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from detloader.generators.folding import ODD, fold_draws
 from detloader.generators.memory import state_of
+from detloader.generators.state import INCREMENT, PLACE, follow
 
 __all__ = ["NO_COLUMN", "WORDS", "Looks", "Seen", "digest_draws"]
 
@@ -84,7 +85,8 @@ def digest_draws(batches: Sequence[tuple[int, Looks | None]], columns: int) -> N
 
     The digest of a draw is made of the states before and after it: it is the same wherever
     the same numbers come from copies of one generator. Where a Mersenne Twister has made all its
-    words anew, that after it alone: a sample that seeds it has the same draws after any other.
+    words anew, or a PCG64 was set, that after it alone: a sample that seeds it has the same draws
+    after any other.
 
     Args:
         batches: of each, how many rows it has, and what was seen; None where nothing moved.
@@ -130,7 +132,7 @@ def _digest(digests: NDArray[np.uint64], looks: Sequence[Looks]) -> None:
             start, keeper = stop, keeper + seen.kept
         if seen.column == NO_COLUMN:
             continue
-        drawn = _drawn(states, has_block=seen.words > 0)
+        drawn = _drawn(states) if seen.words else _drawn_elsewhere(states)
         if drawn.any():
             for part in [*_parts(drawn[:, :-1], rows), drawn[:, -1:]]:
                 column = digests[..., seen.column]
@@ -141,14 +143,23 @@ def _numbers(look: Looks, keepers: int) -> list[float]:
     return [number or 0.0 for number in look.kept] or [0.0] * (look.number * keepers)
 
 
-def _drawn(states: NDArray[np.uint64], *, has_block: bool) -> NDArray[np.uint64]:
+def _drawn(states: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Digest the draws between looks, from states of shape (batches, looks, 4)."""
+    block = states[..., _OF_BLOCK]
+    return _between(states, block[:, :-1] == block[:, 1:])
+
+
+def _drawn_elsewhere(states: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Digest those of a generator that is no Mersenne Twister."""
+    digests = states.copy()
+    digests[..., [PLACE, INCREMENT]] = 0
+    return _between(digests, follow(states[:, :-1], states[:, 1:]))
+
+
+def _between(states: NDArray[np.uint64], follows: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Digest the draws between states: where one does not follow from that before, of it alone."""
     digests = states @ _FACTORS
     before, after = digests[:, :-1], digests[:, 1:]
-    follows: NDArray[np.bool_] | bool = True
-    if has_block:
-        block = states[..., _OF_BLOCK]
-        follows = block[:, :-1] == block[:, 1:]
     drawn = np.where(follows, before * ODD + after, after)
     return np.where(before == after, np.uint64(0), drawn)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from detloader.generators.looks import digest_draws
 from detloader.generators.memory import pieces_of
-from detloader.generators.state import is_generator, read_state
+from detloader.generators.state import follow, is_generator, read_state
 from detloader.generators.witness import DrawWitness, names_of_stored
 
 MAKE: dict[str, Callable[[int], Any]] = {
@@ -337,3 +337,36 @@ def test_what_went_wrong_is_said_when_the_draws_are_asked_for() -> None:
 
 def test_the_systems_own_entropy_has_no_state() -> None:
     assert not is_generator(random.SystemRandom())
+
+
+def state_of_bits(bits: Any) -> Any:
+    return np.frombuffer(read_state(bits), np.uint64)[None]
+
+
+SEEDS = st.integers(0, 2**64)
+
+
+@given(seed=SEEDS, before=st.integers(0, 2**100), draws=st.integers(0, 2**32 - 1))
+def test_a_state_follows_from_each_before_it_and_from_none_behind_it(
+    seed: int, before: int, draws: int
+) -> None:
+    bits = np.random.PCG64(seed).advance(before)
+    earlier = state_of_bits(bits)
+    later = state_of_bits(bits.advance(draws))
+
+    assert follow(earlier, later).all()
+    assert follow(later, earlier).all() == (draws == 0)
+
+
+@given(seed=SEEDS, other=SEEDS)
+def test_a_state_follows_from_none_of_another_seed(seed: int, other: int) -> None:
+    states = (state_of_bits(np.random.PCG64(each)) for each in (seed, other))
+
+    assert follow(*states).all() == (seed == other)
+
+
+@pytest.mark.parametrize("kind", ["Philox", "MT19937"])
+def test_of_generators_that_do_not_show_it_all_states_follow(kind: str) -> None:
+    states = (np.frombuffer(read_state(MAKE[kind](seed)), np.uint64)[None] for seed in (1, 2))
+
+    assert follow(*states).all()

@@ -21,6 +21,7 @@ from torch.utils.data import (
 
 from detloader import open_run, record
 from detloader.audits import audit, check
+from tests.support.results import lacking
 
 SIZE = 64
 
@@ -49,6 +50,26 @@ class MadeForEachSample(Dataset[Any]):
 
     def __getitem__(self, index: int) -> Any:
         self.rng = np.random.default_rng([7, self.epoch, index])
+        return np.array([index, self.rng.random()])
+
+
+class SetForEachSample(Dataset[Any]):
+    """Sets a generator that it keeps, to a state of the epoch and the index or of fewer."""
+
+    epoch = 0
+
+    def __init__(self, *keys: str) -> None:
+        self.rng = np.random.default_rng(0)
+        self.keys = keys
+
+    def __len__(self) -> int:
+        return SIZE
+
+    def __getitem__(self, index: int) -> Any:
+        known = {"epoch": self.epoch, "index": index}
+        self.rng.bit_generator.state = np.random.PCG64(
+            [7, *(known[key] for key in self.keys)]
+        ).state
         return np.array([index, self.rng.random()])
 
 
@@ -226,3 +247,25 @@ def test_a_sample_that_seeds_alike_in_each_epoch_is_augmented_once_and_for_all(
     recorded(SeededForEachSample(is_frozen=True), tmp_path / "run", workers, shuffle=True)
 
     assert [each.rule for each in check(tmp_path / "run").findings] == ["epoch-draw-repeat"]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize(
+    ("keys", "rules"), [(("epoch", "index"), []), (("index",), ["epoch-draw-repeat"])]
+)
+def test_a_state_that_is_set_for_each_sample_is_no_draw_of_it(
+    keys: tuple[str, ...], rules: list[str], workers: int, tmp_path: Path
+) -> None:
+    recorded(SetForEachSample(*keys), tmp_path / "run", workers, shuffle=True)
+    result = check(tmp_path / "run")
+
+    assert [each.rule for each in result.findings] == rules
+    assert [each.evidence["follows"] for each in result.findings] == ["record"] * len(rules)
+
+
+def test_of_one_state_that_each_sample_sets_nothing_is_told(tmp_path: Path) -> None:
+    recorded(SetForEachSample(), tmp_path / "run", 0, shuffle=True)
+    result = check(tmp_path / "run")
+
+    assert not result.findings
+    assert lacking(result, "epoch-draw-repeat")
