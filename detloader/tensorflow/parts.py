@@ -13,7 +13,10 @@ from detloader.tensorflow.ledger import Ledger
 from detloader.tensorflow.schedule import Schedule
 from detloader.tensorflow.stream_mode import StreamMode
 
-__all__ = ["dataset_of_schedule"]
+__all__ = ["MERGED", "dataset_of_schedule"]
+
+MERGED = "merged_parts"
+"""Name of the operation that merges parts as they come; its cycle is the number of workers."""
 
 
 def dataset_of_schedule(schedule: Schedule, spec: Any) -> AttributedDataset:
@@ -34,5 +37,6 @@ def dataset_of_schedule(schedule: Schedule, spec: Any) -> AttributedDataset:
         cycle_length=len(parts),
         num_parallel_calls=tf.data.AUTOTUNE,
         deterministic=False,
+        name=MERGED,
     )
     return AttributedDataset(merged, ledger)

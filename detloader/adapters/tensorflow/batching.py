@@ -9,12 +9,12 @@ They stand in the chain of datasets, or in the function that one of them was giv
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
+from detloader.adapters.tensorflow.operations import kind_of, value_of
 from detloader.adapters.walk import each_once
 
 __all__ = ["batching_of", "is_made_of_batches"]
@@ -74,18 +74,18 @@ def batching_of(dataset: tf.data.Dataset) -> tuple[int | None, bool | None]:
         # Each that a function makes has a remainder of its own.
         return None, None
     size, drop = (_first_field(found[0], *names) for names in (_SIZES, _DROPS))
-    return _value(size), _value(drop)
+    return value_of(size), value_of(drop)
 
 
 def _batchings(dataset: Any) -> list[Any]:
     """Return what batched the elements: datasets or operations, None for what is no batch."""
     nodes = each_once(dataset, _sources)
-    return [node if _kind(node) in _BATCHES else None for node in nodes if not _sources(node)]
+    return [node if kind_of(node) in _BATCHES else None for node in nodes if not _sources(node)]
 
 
 def _sources(node: Any) -> list[Any]:
     """Return where elements come from that are batches if those are; none where it ends."""
-    kind = _kind(node)
+    kind = kind_of(node)
     if kind in _MAKE_DATASETS:
         graph = None if _takes_windows(node) else _graph_of_function(node)
         return [] if graph is None else [graph.outputs[0].op]
@@ -105,12 +105,6 @@ def _takes_windows(node: Any) -> bool:
     return any(isinstance(spec, tf.data.DatasetSpec) for spec in specs)
 
 
-def _kind(node: Any) -> str:
-    if isinstance(node, tf.Operation):
-        return re.sub(r"V\d+$", "", node.type)
-    return type(node).__name__.lstrip("_")
-
-
 def _inputs(node: Any) -> Sequence[Any]:
     if isinstance(node, tf.Operation):
         return [given.op for given in node.inputs if given.dtype == tf.variant]
@@ -121,7 +115,7 @@ def _inputs(node: Any) -> Sequence[Any]:
 def _graph_of_function(node: Any) -> Any | None:
     """Return the graph of the function that makes datasets; None where there is none to read."""
     if isinstance(node, tf.Operation):
-        name = "reduce_func" if _kind(node) == "GroupByWindowDataset" else "f"
+        name = "reduce_func" if kind_of(node) == "GroupByWindowDataset" else "f"
         return getattr(node.graph._get_function(node.get_attr(name).name), "graph", None)
     function = getattr(node, "_reduce_func", None) or node._map_func
     return getattr(function.function, "graph", None)
@@ -134,9 +128,3 @@ _DROPS = "_drop_remainder", "_drop_remainder_t"
 
 def _first_field(node: Any, *names: str) -> Any:
     return next((vars(node)[name] for name in names if name in vars(node)), None)
-
-
-def _value(tensor: Any) -> Any:
-    """Return a constant of the graph; None where it is none, or several."""
-    value = None if tensor is None else tf.get_static_value(tensor)
-    return value.item() if value is not None and value.size == 1 else None

@@ -10,40 +10,53 @@ from typing import Any
 
 import tensorflow as tf
 
+from detloader.adapters.tensorflow.operations import (
+    Behind,
+    kind_of,
+    of_dataset,
+    value_of,
+)
+from detloader.adapters.tensorflow.seeds import (
+    Drawing,
+    declare_seed,
+    drawing_in_chain,
+    drawing_in_function,
+)
 from detloader.adapters.walk import bottom_up, each_once
 
 __all__ = ["declare_shuffles"]
 
-_SHUFFLES = frozenset({"_ShuffleDataset", "_ShuffleAndRepeatDataset"})
+_SHUFFLES = frozenset({"ShuffleDataset", "ShuffleAndRepeatDataset"})
 
 _MAKE_SEVERAL = frozenset(
-    {
-        "ParallelInterleaveDataset",
-        "_FlatMapDataset",
-        "_InterleaveDataset",
-        "_ParallelInterleaveDataset",
-        "_UnbatchDataset",
-    }
+    {"FlatMapDataset", "InterleaveDataset", "ParallelInterleaveDataset", "UnbatchDataset"}
 )
 """Operations that make several elements of one, as of the name of a file its lines."""
 
-_UNSEEDED = 0, 0
-"""What operations have where neither they nor TensorFlow as a whole were given a seed.
+_AT_ONCE = "RandomShuffle"
+"""Operation that shuffles a tensor: that of an epoch's indices in Keras's `fit`."""
 
-A seed of 0 is never this one: TensorFlow puts another pair in its place."""
+_RESHUFFLES = "reshuffle_each_iteration"
 
 
-def declare_shuffles(dataset: tf.data.Dataset) -> dict[str, Any]:
-    """Return the declared fields that shuffles tell, and the seeds of what else draws."""
+def declare_shuffles(dataset: tf.data.Dataset, behind: Behind) -> dict[str, Any]:
+    """Return the declared fields that shuffles tell, and the seeds of what else draws.
+
+    Args:
+        dataset: what is recorded.
+        behind: operations behind it that are in no chain.
+    """
     nodes = list(each_once(dataset, _inputs))
-    shuffles = [node for node in nodes if _kind(node) in _SHUFFLES]
-    drawn = [node for node in nodes if _kind(node) == "_RandomDataset"]
-    config: dict[str, Any] = {}
-    if shuffles:
-        config["shuffle"] = [_shown(node) for node in shuffles]
-    if drawn:
-        config["random"] = [_seeds(node) for node in drawn]
-    declared = _seed([*filter(_mixes, shuffles), *drawn])
+    functions = [drawing for each in behind.functions for drawing in drawing_in_function(each)]
+    others = [*drawing_in_chain(behind.datasets), *functions]
+    drawing = [node for node in nodes if hasattr(node, "_seed2")]
+    config = _shown([*drawing_in_chain(map(of_dataset, drawing)), *others])
+    chain = drawing_in_chain(of_dataset(node) for node in drawing if _decides(node))
+    deciding = [*chain, *filter(_can_order, others)]
+    # Where there is nothing else, a function puts into order what it has as one element.
+    at_once = [each for each in functions if each.operation.kind == _AT_ONCE]
+    declared = declare_seed(deciding or at_once)
+    config |= declared.pop("config", {})
     ordering = _ordering(dataset)
     whole = {id(node) for node in each_once(dataset, _inputs_one_by_one)}
     # Of how many parts another order is, nobody knows of the others.
@@ -54,13 +67,20 @@ def declare_shuffles(dataset: tf.data.Dataset) -> dict[str, Any]:
     return declared | ({"config": config} if config else {})
 
 
-def _seed(nodes: Sequence[Any]) -> dict[str, Any]:
-    """Return the one seed of all; none where one of them has none; nothing where they differ."""
-    pairs = {tuple(_seeds(node)) for node in nodes}
-    if _UNSEEDED in pairs:
-        return {"seed": None}
-    seed = pairs.pop()[1] if len(pairs) == 1 else None
-    return {} if seed is None else {"seed": seed}
+def _shown(drawing: Sequence[Drawing]) -> dict[str, Any]:
+    """Return the entries of a configuration that show what draws."""
+    shuffles = [
+        {
+            "buffer_size": each.operation.arguments.get("buffer_size"),
+            "seeds": [*each.seeds],
+            "reshuffle_each_iteration": each.operation.arguments.get(_RESHUFFLES, True),
+        }
+        for each in drawing
+        if each.operation.kind in _SHUFFLES
+    ]
+    others = [[*each.seeds] for each in drawing if each.operation.kind not in _SHUFFLES]
+    entries = {"shuffle": shuffles, "random": others}
+    return {name: entry for name, entry in entries.items() if entry}
 
 
 def _iterations(shuffles: Sequence[Any], whole: set[int]) -> dict[str, Any]:
@@ -77,7 +97,7 @@ def _ordering(dataset: Any) -> list[Any]:
     shuffled: set[int] = set()
     for node in bottom_up(dataset, _inputs):
         behind = [id(each) in shuffled for each in _inputs(node)]
-        is_part = _kind(node) == "_ZipDataset" and not all(behind)
+        is_part = kind_of(node) == "ZipDataset" and not all(behind)
         if _mixes(node) or (any(behind) and not is_part):
             shuffled.add(id(node))
     found = each_once(dataset, lambda node: _inputs(node) if id(node) in shuffled else [])
@@ -87,53 +107,40 @@ def _ordering(dataset: Any) -> list[Any]:
 def _inputs_one_by_one(node: Any) -> Sequence[Any]:
     """Return what is behind an operation if it has no elements but those, or zips them."""
     inputs = _inputs(node)
-    is_part = len(inputs) > 1 and _kind(node) != "_ZipDataset"
-    return [] if is_part or _kind(node) in _MAKE_SEVERAL else inputs
+    is_part = len(inputs) > 1 and kind_of(node) != "ZipDataset"
+    return [] if is_part or kind_of(node) in _MAKE_SEVERAL else inputs
 
 
 def _mixes(node: Any) -> bool:
     """Tell whether a node is a shuffle that can change an order."""
     return (
-        _kind(node) in _SHUFFLES
-        and _value(node._buffer_size) != 1
+        kind_of(node) in _SHUFFLES
+        and value_of(node._buffer_size) != 1
         and _elements(node) not in {0, 1}
     )
+
+
+def _decides(node: Any) -> bool:
+    return kind_of(node) == "RandomDataset" or _mixes(node)
+
+
+def _can_order(drawing: Drawing) -> bool:
+    """Tell whether an operation of which no more is known can decide an order."""
+    kind, arguments = drawing.operation
+    return kind == "RandomDataset" or (kind in _SHUFFLES and arguments.get("buffer_size") != 1)
 
 
 def _elements(shuffle: Any) -> int | None:
     """Return how many elements are shuffled; None where nobody knows, or where it is no end."""
     (given,) = _inputs(shuffle)
-    count: int | None = _value(given.cardinality())
+    count: int | None = value_of(given.cardinality())
     return None if count is None or count < 0 else count
 
 
-def _shown(shuffle: Any) -> dict[str, Any]:
-    return {
-        "buffer_size": _value(shuffle._buffer_size),
-        "seeds": _seeds(shuffle),
-        "reshuffle_each_iteration": _reshuffles(shuffle),
-    }
-
-
 def _reshuffles(shuffle: Any) -> bool:
-    return bool(getattr(shuffle, "_reshuffle_each_iteration", True))
-
-
-def _seeds(node: Any) -> list[int | None]:
-    """Return the seed of TensorFlow as a whole, or what stands for none, and the node's own."""
-    return [_value(node._seed), _value(node._seed2)]
+    return bool(of_dataset(shuffle).arguments.get(_RESHUFFLES, True))
 
 
 def _inputs(node: Any) -> Sequence[Any]:
     found: Sequence[Any] = node._inputs()
     return found
-
-
-def _kind(node: Any) -> str:
-    return type(node).__name__
-
-
-def _value(tensor: Any) -> Any:
-    """Return a constant of the graph; None where it is none."""
-    value = tf.get_static_value(tensor)
-    return None if value is None else value.item()

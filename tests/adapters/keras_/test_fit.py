@@ -242,3 +242,23 @@ def test_fit_is_recorded_again_by_another_callback(tmp_path: Path) -> None:
         fitted.fit(X, Y, epochs=1, shuffle=False, verbose=0, callbacks=[RecordFit(tmp_path / run)])
 
     assert audit(tmp_path / "a", tmp_path / "b").verdict is Verdict.IDENTICAL
+
+
+@pytest.mark.parametrize(
+    ("seeds", "kind"), [((None, None), "unseeded"), ((1, 2), "different")], ids=str
+)
+def test_the_seed_of_a_shuffle_of_arrays_is_named(
+    seeds: tuple[int | None, int | None], kind: str, tmp_path: Path
+) -> None:
+    values = np.arange(400, dtype=np.float32).reshape(200, 2)
+    try:
+        for run, seed in zip("ab", seeds, strict=True):
+            tf.random.set_seed(seed)
+            recording = RecordFit(str(tmp_path / run), ids=ids_of)
+            model().fit(values, values[:, 0], epochs=1, verbose=0, callbacks=[recording])
+    finally:
+        tf.random.set_seed(None)
+    finding = audit(tmp_path / "a", tmp_path / "b").findings[0]
+
+    assert finding.rule == "seed-handling"
+    assert (finding.evidence["kind"], finding.evidence["given"]) == (kind, [*seeds])
