@@ -82,7 +82,9 @@ def _selectors(dataset: tf.data.Dataset) -> list[Any]:
 
 def _interleaves(dataset: tf.data.Dataset) -> list[Operation]:
     nodes = each_once(dataset, lambda node: node._inputs())
-    found = [node for node in nodes if kind_of(node) in _INTERLEAVES]
+    # One that reads files is made of another one, which reads several in turn.
+    made = (vars(node).get("_impl", node) for node in nodes)
+    found = [node for node in made if kind_of(node) in _INTERLEAVES]
     return [of_dataset(node) for node in found if getattr(node, "_name", None) != MERGED]
 
 

@@ -404,6 +404,16 @@ def test_other_pipelines_that_keep_their_order_are_accused_of_nothing(
         assert f"arguments that differ: {DECIDING[name]} (" in str(result.reason)
 
 
+def test_how_many_files_are_read_in_turn_is_named(tmp_path: Path) -> None:
+    files(tmp_path / "files", 6)
+    paths = sorted(map(str, (tmp_path / "files").iterdir()))
+    for run, reads in (("a", 2), ("b", 3)):
+        recorded(tf.data.TextLineDataset(paths, num_parallel_reads=reads), tmp_path / run)
+    result = audit(tmp_path / "a", tmp_path / "b")
+
+    assert "arguments that differ: interleave (" in str(result.reason)
+
+
 def generated() -> tf.data.Dataset:
     return Dataset.from_generator(
         lambda: iter(range(9)), output_signature=tf.TensorSpec((), tf.int64)
