@@ -19,16 +19,16 @@ _HOLDER = "grain._src.python.data_loader.DataLoader"
 
 _RECORDED = {
     _HOLDER,
-    "detloader.grain.stream.BatchStream",
     "detloader.hdf5.loader.Dataloader",
-    "detloader.hdf5.loader.Stream",
     "grain._src.python.dataset.dataset._Dataset",
     "tensorflow.python.data.ops.dataset_ops.DatasetV2",
     "tensorflow.python.distribute.input_lib.DistributedDataset",
     "tensorflow.python.distribute.input_lib.DistributedDatasetsFromFunction",
     "torch.utils.data.dataloader.DataLoader",
 }
-"""Classes whose objects a program is recorded to iterate: named, for none is imported here."""
+"""Classes whose objects a program is recorded to iterate, our streams of Grain among them: named,
+for none is imported here.
+"""
 
 _names: WeakKeyDictionary[object, str] = WeakKeyDictionary()
 _declared: WeakKeyDictionary[object, Mapping[str, object]] = WeakKeyDictionary()
