@@ -18,6 +18,7 @@ from detloader.audits.measures.enumeration import (
     sort_both_ways,
     sorting_between,
 )
+from detloader.audits.measures.plain_orders import plain_change
 from detloader.audits.measures.statistics import is_impossible
 from detloader.audits.rule import CannotTell
 from detloader.audits.turns import formula_of_turns
@@ -186,8 +187,28 @@ def kind_of_change(comparison: Comparison, names: Names, orders: Orders) -> str:
     sorting = orders.kind or _sorting(orders, names)
     if sorting is not None:
         return sorting
+    plain = _plain_change(orders)
+    if plain in {"reverse", "rotation"}:
+        return plain
     if machines(a, b) is not None:
         return "listing"
-    if names.texts is not None and hash_seeds(a, b) is not None:
-        return "hash-order"
+    if names.texts is not None and hash_seeds(a, b) is not None and plain is None:
+        return "sorted" if _is_one_sorted(orders, names) else "hash-order"
     return "unknown" if orders.how == "enumeration" else "listing"
+
+
+def _is_one_sorted(orders: Orders, names: Names) -> bool:
+    """Tell whether one run has its records by their names, whatever the order of the other is."""
+    if orders.how == "renaming" or len(orders.a) > MOST_SORTED:
+        return False
+    sides = orders.a, orders.b
+    return any(
+        np.array_equal(side, by_name) for side in sides for by_name in sort_both_ways(names, side)
+    )
+
+
+def _plain_change(orders: Orders) -> str | None:
+    """Tell how one enumeration is made of the other; None where it may be any, or nobody knows."""
+    if orders.how == "renaming" or not np.array_equal(np.sort(orders.a), np.sort(orders.b)):
+        return None  # the place of each record is unknown, or some records are
+    return plain_change(orders.a, orders.b)

@@ -4,7 +4,7 @@
 
 Two runs in which the same place of the source is another record: the sampler asks for
 the same indices and gets other records; or unshuffled runs over the same records come
-in another order because of a hash, a listing, a sorting or a reversal.
+in another order because of a hash, a listing, a sorting, a reversal or a rotation.
 
 ## Why it hurts
 
@@ -27,8 +27,9 @@ machines share. To confirm an order that comes from hashes, run with PYTHONHASHS
 
 - `how`: "indices" (the same index, another record), "renaming" (one order under
   other names, in all epochs) or "enumeration" (unshuffled runs).
-- `kind`: "text-sort" (one run has img10 before img2), "reverse", "hash-order",
-  "listing" or "unknown".
+- `kind`: "text-sort" (one run has img10 before img2), "reverse" or "rotation" (of
+  records, or of blocks of them, such as shards), "sorted" (one run alone is),
+  "hash-order", "listing" or "unknown".
 - `position`: the first place that differs, in the source or in the epoch; `a`, `b`:
   the records that stand there.
 - `records_count`: records that stand at another place.
@@ -113,6 +114,9 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
 CAUSES = {
     "text-sort": "One run sorts its IDs as text, the other one by the numbers in them.",
     "reverse": "One run enumerates its source from the other end.",
+    "rotation": "One run begins its source at another place, and ends with what lies before it.",
+    "sorted": "One run sorts its records, and the other one has them as a set, a hash or a "
+    "listing gave them.",
     "hash-order": "The records pass through a set or a hash, whose order changes with the process.",
     "listing": "Files, or keys, are taken in the order in which they are listed.",
 }
@@ -144,7 +148,7 @@ def _fault(comparison: Comparison, names: Names, orders: Orders) -> Fault:
         message=_message(evidence),
         cause=CAUSES[kind],
         evidence=evidence,
-        confirm=_confirm(b) if kind == "hash-order" else None,
+        confirm=_confirm(b) if kind in {"hash-order", "sorted"} else None,
     )
 
 

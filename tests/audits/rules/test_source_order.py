@@ -13,6 +13,7 @@ from tests.support.results import evidence_of, findings_of, lacking, loud_rules
 from tests.support.runs import write_run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 RULE = "source-order"
@@ -151,6 +152,56 @@ def test_hash_order(seeds: tuple[str | None, str | None], tmp_path: Path) -> Non
 
     assert evidence_of(finding)["kind"] == "hash-order"
     assert evidence_of(finding)["hash_seeds"] == [seed or "random" for seed in seeds]
+
+
+def in_blocks(items: list[Any], size: int) -> list[list[Any]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def joined(blocks: list[list[Any]]) -> list[Any]:
+    return [item for block in blocks for item in block]
+
+
+PLAIN: dict[str, tuple[Callable[[list[Any]], list[Any]], str | None]] = {
+    "from the other end": (lambda order: order[::-1], "reverse"),
+    "shards from the other end": (lambda order: joined(in_blocks(order, 10)[::-1]), "reverse"),
+    "from another place": (lambda order: [*order[17:], *order[:17]], "rotation"),
+    "one run sorted": (sorted, "sorted"),
+    "by class": (lambda order: sorted(order, key=lambda name: name[-5]), None),
+    "by class, the last one first": (
+        lambda order: sorted(order, key=lambda name: name[-5], reverse=True),
+        None,
+    ),
+    "any order": (lambda order: shuffled(order, 2), "hash-order"),
+    "any order of shards": (
+        lambda order: joined(shuffled(in_blocks(order, 10), 2)),
+        "hash-order",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("swap", [False, True])
+def test_an_order_that_is_made_more_plainly_is_no_hashs(
+    swap: bool, name: str, tmp_path: Path
+) -> None:
+    make, kind = PLAIN[name]
+    order = shuffled(names(120), 1)
+    first, second = (make(order), order) if swap else (order, make(order))
+    env = {"PYTHONHASHSEED": None}
+    result = compare(tmp_path, {"record": first}, {"record": second}, shuffle=False, env=env)
+
+    found = [evidence_of(finding)["kind"] for finding in findings_of(result, RULE)]
+    assert found == ([] if kind is None else [kind])
+
+
+@pytest.mark.parametrize(("kind", "cut"), [("reverse", None), ("rotation", 9)])
+def test_the_same_indices_from_another_end(kind: str, cut: int | None, tmp_path: Path) -> None:
+    source = shuffled(names(40), 3)
+    other = source[::-1] if cut is None else [*source[cut:], *source[:cut]]
+    result = compare(tmp_path, indexed(source), indexed(other), shuffle=True, seed=1)
+
+    assert [evidence_of(finding)["kind"] for finding in findings_of(result, RULE)] == [kind]
 
 
 def test_a_listing_on_another_file_system(tmp_path: Path) -> None:
