@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from detloader.audits.measures.conditions import config_differences, declared_differences
+from detloader.audits.measures.conditions import (
+    config_differences,
+    declared_differences,
+    topology_differences,
+)
 from detloader.findings import Severity, Verdict
 
 if TYPE_CHECKING:
@@ -42,6 +46,9 @@ def with_arguments(result: StreamResult, a: Stream, b: Stream) -> StreamResult:
     differing = {**declared_differences(a, b), **config_differences(a, b)}
     if loud:
         differing.pop("loader", None)  # a run by another loader, whose faults are named
+    else:
+        differing |= topology_differences(a, b)
+        differing.pop("world_size", None)  # which ranks there are is seen anyway
     differing.pop("num_epochs", None)  # which epochs are in one run alone is said anyway
     told = {
         name: values

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from webdataset import filters
 from webdataset.mix import RandomMix, RoundRobin
 from webdataset.pipeline import DataPipeline
+from webdataset.pytorch import DataLoader
 from webdataset.shardlists import (
     DirectoryShardList,
     MultiShardSample,
@@ -19,7 +20,7 @@ from webdataset.shardlists import (
 )
 from webdataset.tariterators import tar_file_expander, tarfile_samples
 
-__all__ = ["arguments_of", "order_of"]
+__all__ = ["arguments_of", "order_of", "workers_of"]
 
 _UNKNOWN = object()
 
@@ -100,6 +101,16 @@ def arguments_of(stage: Any) -> dict[str, Any]:
     given = inspect.signature(stage.f).bind(None, *stage.args, **stage.kw)
     given.apply_defaults()
     return given.arguments
+
+
+def workers_of(pipeline: DataPipeline) -> dict[str, Any]:
+    """Return as a declared field how many workers a loader within the pipeline has, if one is."""
+    for stage in pipeline.pipeline:
+        if isinstance(stage, DataLoader):
+            return {"workers": stage.num_workers}
+        if isinstance(stage, DataPipeline) and (told := workers_of(stage)):
+            return told
+    return {}
 
 
 def _stages(pipeline: DataPipeline) -> Iterator[Any]:

@@ -17,7 +17,7 @@ from webdataset.pipeline import DataPipeline
 from webdataset.pytorch import DataLoader
 
 from detloader.adapters.builtins import RecordedElements, reader_for
-from detloader.adapters.pipeline_order import arguments_of, order_of
+from detloader.adapters.pipeline_order import arguments_of, order_of, workers_of
 from detloader.adapters.request import Request
 from detloader.errors import UsageError
 from detloader.recorder import Recorder
@@ -42,8 +42,8 @@ def wrap(loader: DataPipeline, request: Request) -> RecordedPipeline:
     kind = _kind_of_batches(loader)
     if request.batched is None:
         reader.batched = kind is not None
-    order = order_of(loader, request.ranks or 1)
-    writer = request.writer(loader=f"webdataset.{type(loader).__name__}", **order)
+    told = workers_of(loader) | order_of(loader, request.ranks or 1)
+    writer = request.writer(loader=f"webdataset.{type(loader).__name__}", **told)
     twin = _twin_of(loader)
     twin._reader = reader  # noqa: SLF001
     twin._recorder = Recorder(writer, reader.encode)  # noqa: SLF001

@@ -85,6 +85,12 @@ def test_declared_fields_that_differ_are_told_with_the_configuration(tmp_path: P
     )
 
 
+def test_workers_are_told_where_no_rule_names_them(tmp_path: Path) -> None:
+    told = declare(tmp_path, {"workers": 0}, {"workers": 2})
+
+    assert told.endswith("; arguments that differ: workers (0 and 2)")
+
+
 def test_rows_of_a_batch_that_follow_from_the_number_of_ranks_are_no_argument(
     tmp_path: Path,
 ) -> None:

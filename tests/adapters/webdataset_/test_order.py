@@ -141,3 +141,38 @@ def test_neighbouring_seeds_of_seed_plus_epoch_are_two_seeds(shards: str, tmp_pa
     assert [(finding.rule, finding.severity.value) for finding in result.findings] == [
         ("seed-handling", "note")
     ]
+
+
+LOADERS: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "none": (lambda data: data, UNKNOWN),
+    "without workers": (lambda data: wds.WebLoader(data, batch_size=None), 0),
+    "workers": (lambda data: wds.WebLoader(data, batch_size=None, num_workers=2), 2),
+    "within a pipeline": (
+        lambda data: wds.DataPipeline(wds.WebLoader(data, batch_size=None, num_workers=2)),
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_a_loader_within_a_pipeline_tells_its_workers(
+    name: str, shards: str, tmp_path: Path
+) -> None:
+    make, workers = LOADERS[name]
+    record(make(samples(shards)), tmp_path / "run").close()
+
+    assert open_run(tmp_path / "run").streams["main"].declared.workers == workers
+
+
+def test_an_order_that_follows_the_workers_of_a_loader_is_named(
+    shards: str, tmp_path: Path
+) -> None:
+    runs = [
+        epochs_of(
+            wds.WebLoader(samples(shards).batched(4), batch_size=None, num_workers=workers),
+            tmp_path / str(workers),
+        )
+        for workers in (0, 2)
+    ]
+
+    assert [finding.rule for finding in audit(*runs).findings] == ["topology-dependence"]
