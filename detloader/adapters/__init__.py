@@ -13,6 +13,8 @@ A module of this package is named after the top-level package whose loaders it r
     rank_of(loader) -> …          where loaders know it: their rank and the number of ranks, or None
     iterate(loader, note) -> …    where data sets inside other loaders know which record they read:
                                   an iterator over one, which notes each record's number
+    order(loader) -> …            where data sets inside other loaders say how they are ordered: the
+                                  fields of `Declared` that tell it
     places(loader) -> …           where data sets are selections of others: where each of their
                                   records stands there, int64; None where that is its index
 
@@ -42,6 +44,7 @@ __all__ = [
     "find_adapter",
     "find_alone",
     "find_iterate",
+    "find_order",
     "find_places",
     "told_rank",
 ]
@@ -105,6 +108,12 @@ def find_alone(loader: object) -> Callable[..., Alone]:
 def find_iterate(dataset: object) -> Callable[..., Iterator[Any]] | None:
     """Return how a data set inside another loader is iterated so that it names its records."""
     return _find_hook(dataset, "iterate")
+
+
+def find_order(dataset: object) -> dict[str, Any]:
+    """Return the declared fields that a data set inside another loader tells of its order."""
+    order: Callable[[object], dict[str, Any]] | None = _find_hook(dataset, "order")
+    return {} if order is None else order(dataset)
 
 
 def find_places(dataset: object) -> pa.Array[Any] | None:

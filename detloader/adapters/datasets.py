@@ -17,20 +17,19 @@ import numpy as np
 import pyarrow as pa
 
 from detloader.adapters.cut_tables import first_place
+from detloader.adapters.distinct_rows import count_distinct, is_naming
 from detloader.adapters.elements import Delivered, ElementReader
 from detloader.adapters.epochs import EpochNumbers
 from detloader.adapters.ids import id_array, ids_of_elements
 from detloader.adapters.request import IdSource, Request
+from detloader.adapters.stream_order import order_of
 from detloader.adapters.tables import rows_of_table
 from detloader.findings import RecordId
 from detloader.manifest.content import UndigestibleError
 from detloader.manifest.schema import Level
 from detloader.recorder import Recorder, Sealing
 
-__all__ = ["RecordedDataset", "RecordedStream", "places", "suits", "wrap"]
-
-GIVEN_BITS = 64
-"""Bits that a seed has at most which a person, or a program, chose."""
+__all__ = ["RecordedDataset", "RecordedStream", "order", "places", "suits", "wrap"]
 
 
 def suits(loader: object) -> bool:
@@ -45,8 +44,9 @@ def wrap(loader: Any, request: Request) -> RecordedDataset | RecordedStream:
         UsageError: `ids` are those of rows, where an element is no row of a table.
     """
     if isinstance(loader, datasets.Dataset) and not request.batched:
-        about = _about(loader) | _about_table(loader)
-        return RecordedDataset(loader, _Watch(request, _ids_of_rows(loader, request.ids), about))
+        known = _ids_of_rows(loader, request.ids)
+        about = _about(loader) | _about_table(loader, request.ids, known)
+        return RecordedDataset(loader, _Watch(request, known, about))
     is_table = isinstance(loader, datasets.Dataset)
     ids_of_elements(request.ids, "a row that is a batch" if is_table else "a stream")
     kind = RecordedDataset if is_table else RecordedStream
@@ -61,6 +61,11 @@ def places(dataset: object) -> pa.Array[Any] | None:
     if mapping is None:
         return pa.array(np.arange(first, first + len(dataset))) if first else None
     return pa.array(mapping.to_numpy().astype(np.int64) + first)
+
+
+def order(dataset: object) -> dict[str, Any]:
+    """Return the declared fields that a stream tells of its order."""
+    return order_of(dataset) if isinstance(dataset, datasets.IterableDataset) else {}
 
 
 def _mapping(dataset: datasets.Dataset) -> pa.ChunkedArray[Any] | None:
@@ -80,25 +85,17 @@ def _config(loader: Any) -> dict[str, object]:
 
 def _about(loader: Any) -> dict[str, object]:
     about: dict[str, object] = {"loader": f"datasets.{_kind(loader)}", "config": _config(loader)}
-    if not isinstance(loader, datasets.IterableDataset):
-        if _mapping(loader) is None:
-            about["shuffle"] = False  # they are the rows of the table, as it has them
-        return about
-    shuffles = _shuffles(loader)
-    if shuffles:
-        about["shuffle"] = True
-    drawn = [seed for seed in map(_drawn_seed, shuffles) if seed is not None]
-    if drawn:
-        about["seed"] = None
-    if len(drawn) == len(shuffles) == 1:
-        about["seed_used"] = str(drawn[0])
-    return about
+    if isinstance(loader, datasets.Dataset) and _mapping(loader) is None:
+        about["shuffle"] = False  # they are the rows of the table, as it has them
+    return about | order(loader)
 
 
-def _about_table(loader: datasets.Dataset) -> dict[str, object]:
+def _about_table(
+    loader: datasets.Dataset, ids: IdSource | None, known: Sequence[RecordId] | None
+) -> dict[str, object]:
     mapping, size = _mapping(loader), len(loader)
     is_part = first_place(loader.data) > 0
-    distinct = size if mapping is None else len(mapping.unique())
+    distinct = size if mapping is None else count_distinct(mapping, len(loader.data))
     about: dict[str, object] = {} if is_part else {"source_size": len(loader.data)}
     config = _config(loader)
     if is_part or distinct < len(loader.data):
@@ -107,26 +104,20 @@ def _about_table(loader: datasets.Dataset) -> dict[str, object]:
         config["filter"] = "select"
     if distinct < size:
         config["repeats"] = "select"
+    elif _are_told_apart(loader, ids, known):
+        about["replacement"] = False
     return about | {"config": config}
 
 
-def _shuffles(stream: datasets.IterableDataset) -> list[Any]:
-    """Return the steps of a stream that shuffle."""
-    found, node = [], stream._ex_iterable  # noqa: SLF001  # nothing else says so
-    while node is not None:
-        if "Shuffled" in type(node).__name__:
-            found.append(node)
-        node = getattr(node, "ex_iterable", None)
-    return found
-
-
-def _drawn_seed(shuffle: Any) -> int | None:
-    """Return the seed that NumPy drew for a shuffle, of 128 bits; None where one was given."""
-    generator = getattr(shuffle, "generator", None)
-    if not isinstance(generator, np.random.Generator):
-        return None
-    entropy = getattr(generator.bit_generator.seed_seq, "entropy", None)
-    return entropy if isinstance(entropy, int) and entropy.bit_length() > GIVEN_BITS else None
+def _are_told_apart(
+    loader: datasets.Dataset, ids: IdSource | None, known: Sequence[RecordId] | None
+) -> bool:
+    """Tell whether each row is known to have an ID of its own, which then repeats as it does."""
+    if ids is None:
+        return True
+    if known is not None:
+        return len(set(known)) == len(known)
+    return isinstance(ids, str) and is_naming(loader, ids)
 
 
 def _kind(loader: Any) -> str:

@@ -131,7 +131,7 @@ def _record(loader: DataLoader[Any], request: Request) -> RecordedLoader:
     rows = RowMaker(columns, ids, _count_of_indices(loader))
     seeds: dict[int, None] = {}
     writer = request.writer(**_declared(loader, request, generators, ids))
-    if "seed" not in request.declared:
+    if "seed" not in request.declared and not isinstance(loader.dataset, IterableDataset):
         rows.order_seeds = OrderSeeds(writer.redeclare)
     recorder = Recorder(writer, rows.encode, seeds, ready=count_ready, sees_steps=True)
     seed_of = functools.partial(seed_of_order, loader)

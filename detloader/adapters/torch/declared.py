@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset
 
+from detloader.adapters import find_order
 from detloader.adapters.torch.samplers import (
     count_of,
     deciding_sampler,
@@ -37,7 +38,8 @@ def declared_of(loader: DataLoader[Any]) -> dict[str, Any]:
     if loader.num_workers:
         declared["start_method"] = _start_method(loader)
     if isinstance(loader.dataset, IterableDataset):
-        return declared | {"batch_size": loader.batch_size, "drop_remainder": loader.drop_last}
+        batches = {"batch_size": loader.batch_size, "drop_remainder": loader.drop_last}
+        return declared | batches | find_order(loader.dataset)
     sampler = deciding_sampler(loader)
     order = _order_of(loader)
     declared["config"] |= {"sampler": type(sampler).__name__}
