@@ -13,14 +13,14 @@ import grain
 
 from detloader.adapters import builtins
 from detloader.adapters.declaring import overlaid
-from detloader.adapters.grain.declared import declare, declare_seeds
+from detloader.adapters.grain.declared import declare, declare_unseen
 from detloader.adapters.grain.recorded import (
     Delivered,
     RecordedDataLoader,
     RecordedDataset,
     RowEncoder,
 )
-from detloader.adapters.grain.rewrite import is_batched, nodes_of, witness
+from detloader.adapters.grain.rewrite import is_batched, is_known, nodes_of, witness
 from detloader.adapters.ids import id_array
 from detloader.adapters.request import Request
 from detloader.errors import UsageError
@@ -39,18 +39,19 @@ def wrap(loader: Any, request: Request) -> Any:
     """Start recording; a `MapDataset` becomes the stream that iterating it would be.
 
     With `ids` as a key or a function of elements, any dataset is recorded as an iterable, whose
-    elements are batches where its graph says so, and whose seeds are those that it tells.
+    elements are batches where its graph says so.
     """
+    stream = _stream(loader)
+    nodes = nodes_of(stream)
     if isinstance(request.ids, str) or callable(request.ids):
-        stream = _stream(loader)
-        if request.batched is None:
-            request = replace(request, batched=is_batched(stream))
-        declared = overlaid(declare_seeds(nodes_of(stream)), request.declared)
-        return builtins.wrap(loader, replace(request, declared=declared))
+        batched = is_batched(stream) if request.batched is None else request.batched
+        told = declare_unseen(nodes, known=all(map(is_known, nodes)), batched=batched)
+        declared = overlaid(told, request.declared)
+        return builtins.wrap(loader, replace(request, batched=batched, declared=declared))
     full = request.level is not Level.ORDER
-    graph = witness(_stream(loader), request.digester if full else None)
+    graph = witness(stream, request.digester if full else None)
     ids = _ids(request, graph.sources)
-    declared = declare(graph.nodes, graph.sources)
+    declared = declare(nodes, graph.followed, graph.sources)
     writer = request.writer(loader=f"grain.{_kind(loader)}", **declared)
     rows = RowEncoder(graph, ids, full=full)
     recorder = Recorder[Delivered](writer, rows.encode, sees_steps=True)

@@ -27,6 +27,7 @@ from detloader.adapters.grain.nodes import (
     PassCounter,
     Seal,
 )
+from detloader.adapters.grain.passes import WitnessedRepeat, epochs_of_a_pass, is_replaying
 from detloader.adapters.grain.seeds import seed_of_draws
 from detloader.adapters.grain.sources import (
     Probe,
@@ -38,7 +39,7 @@ from detloader.adapters.walk import bottom_up, each_once
 from detloader.errors import UsageError
 from detloader.manifest.rounding import Digester
 
-__all__ = ["Graph", "is_batched", "nodes_of", "witness"]
+__all__ = ["Graph", "is_batched", "is_known", "nodes_of", "witness"]
 
 _PASSING = frozenset(
     {
@@ -86,7 +87,7 @@ class Graph:
 
     Attributes:
         top: the witnessed copy; each element is `(element, Packed, digests)`.
-        nodes: the original nodes, each once, from the outermost on.
+        followed: the original nodes that are witnessed, each once, from the outermost on.
         sources: nodes that are read, numbered by their place.
         seeds: those of the random transforms, numbered by their place; None where the
             stream of each record is told by its generator alone.
@@ -96,7 +97,7 @@ class Graph:
 
     digester: Digester | None
     top: grain.IterDataset[Any] = field(init=False)
-    nodes: list[Any] = field(default_factory=list)
+    followed: list[Any] = field(default_factory=list)
     sources: list[Any] = field(default_factory=list)
     seeds: list[int | None] = field(default_factory=list)
     batched: bool = False
@@ -117,15 +118,21 @@ def witness(dataset: grain.IterDataset[Any], digester: Digester | None) -> Graph
     if "_SamplerMapDataset" in kinds:
         graph.seeds.append(None)
     random = sum(kind in _RANDOM for kind in kinds)
-    graph.nodes = nodes_of(dataset)
+    graph.followed += each_once(dataset, _followed)
     copier = _Copier(graph, dataset, operations=len(graph.seeds) + random)
     graph.top = copier.sealed(copier.copy(dataset))
     return graph
 
 
 def nodes_of(dataset: Any) -> list[Any]:
-    """List the nodes of a graph that are followed, each once, from the outermost on."""
-    return [*each_once(dataset, _followed)]
+    """List the nodes of a graph, each once, from the outermost on."""
+    return [*each_once(dataset, lambda node: _parents(node)[::-1])]
+
+
+def is_known(node: Any) -> bool:
+    """Tell whether it is known here what a node does."""
+    name = type(node).__name__
+    return _is_of_grain(node) and (name in _KNOWN or not _parents(node))
 
 
 def is_batched(dataset: Any) -> bool:
@@ -154,7 +161,7 @@ class _Copier:
         name = type(node).__name__
         if not _parents(node):
             return self._source(node)
-        if name not in _KNOWN or not _is_of_grain(node):
+        if not is_known(node):
             raise _unknown(node)
         if name == "ZipMapDataset":
             return self._zip(node)
@@ -168,6 +175,8 @@ class _Copier:
             twin._parents = (Probe(twin._parent),)
         elif name == "RepeatIterDataset":
             twin._parents = (PassCounter(twin._parent),)
+        elif is_replaying(node):
+            return WitnessedRepeat(twin, self._epochs_of_a_pass(node))
         elif name == "ProcessPrefetchIterDataset" and id(node) in self._outermost:
             # What no transform changes any more is digested where it was made.
             twin._parents = (self.sealed(twin._parent),)
@@ -184,6 +193,11 @@ class _Copier:
         if _is_of_grain(node) and name == "RangeMapDataset":
             return WitnessedRange(node, number)
         return WitnessedLeaf(node, number)
+
+    def _epochs_of_a_pass(self, repeat: Any) -> dict[int, int]:
+        epochs = epochs_of_a_pass(repeat.parents[0], _followed)
+        numbers = {id(source): number for number, source in enumerate(self._graph.sources)}
+        return {numbers[source]: count for source, count in epochs.items()}
 
     def _drawing(self, node: Any) -> Drawing:
         self._graph.seeds.append(seed_of_draws(node))

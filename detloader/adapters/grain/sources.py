@@ -7,7 +7,8 @@ them is noted aside; the probe pairs the element with it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import grain
@@ -16,7 +17,7 @@ from grain._src.python.dataset.transformations.source import RangeMapDataset, So
 
 from detloader.adapters.grain.rows import Draw, Read, Rows, attribute
 
-__all__ = ["Probe", "WitnessedLeaf", "WitnessedRange", "WitnessedSource", "note"]
+__all__ = ["Probe", "WitnessedLeaf", "WitnessedRange", "WitnessedSource", "note", "reading_later"]
 
 
 class _Notes(threading.local):
@@ -32,6 +33,18 @@ def note(event: Read | Draw) -> None:
     """Note what happened while this thread makes an element."""
     if _notes.events is not None:
         _notes.events.append(event)
+
+
+@contextmanager
+def reading_later(epochs: Mapping[int, int]) -> Iterator[None]:
+    """Count so many epochs more, by the number of the source, for what is read meanwhile."""
+    events = _notes.events
+    before = len(events or ())
+    yield
+    if events is not None and any(epochs.values()):
+        for place, event in enumerate(events[before:], before):
+            if isinstance(event, Read):
+                events[place] = event._replace(epoch=event.epoch + epochs[event.source])
 
 
 class WitnessedSource(SourceMapDataset):
@@ -108,7 +121,7 @@ class Probe(grain.MapDataset[Any]):
 
     def __init__(self, parent: grain.MapDataset[Any]) -> None:
         super().__init__(parent)
-        self._records = len(parent.parents[0]) if isinstance(parent, _SamplerMapDataset) else None
+        self._pass = _length_of_pass(parent) if isinstance(parent, _SamplerMapDataset) else 0
 
     def __len__(self) -> int:
         """Return the parent's length."""
@@ -128,7 +141,13 @@ class Probe(grain.MapDataset[Any]):
 
     def _rows(self, index: int, element: Any, events: Sequence[Read | Draw]) -> Rows:
         rows = attribute(index, events)
-        if not self._records:
+        if not self._pass:
             return rows
         # A sampler's own index counts on through the passes; the source is asked for a key.
-        return rows.later(element.metadata.index // self._records)
+        return rows.later(element.metadata.index // self._pass)
+
+
+def _length_of_pass(sampled: _SamplerMapDataset) -> int:
+    """Return how many records a sampler deals out in each pass over its source."""
+    size, shards = len(sampled.parents[0]), sampled._shard_options  # noqa: SLF001
+    return size - size % shards.shard_count if shards.drop_remainder else size
