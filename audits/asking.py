@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from detloader.audits.rule import CannotTell, Fault, Known, Stage
 from detloader.audits.sampled import is_thinned
 from detloader.findings import Finding, NotChecked, Severity
@@ -17,7 +19,13 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
     from detloader.manifest.reader import Stream
 
-__all__ = ["Answers", "ask_about_difference", "ask_about_headers", "ask_about_run"]
+__all__ = [
+    "Answers",
+    "ask_about_difference",
+    "ask_about_headers",
+    "ask_about_run",
+    "shared_last",
+]
 
 EVERY_ROW = "every row of an epoch"
 """What rules lack that do not hold for a part of the rows."""
@@ -34,18 +42,27 @@ class Answers:
         findings: in causal order.
         not_checked: the rules that lacked a field, or evidence, and found nothing.
         asked: names of the rules that had a question.
+        beside: what rules found that does not explain why two runs differ.
     """
 
     findings: list[Finding] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
+    beside: list[Finding] = field(default_factory=list)
 
-    def add(self, rule: Rule, findings: Sequence[Finding], missing: Iterable[str]) -> None:
+    def add(
+        self,
+        rule: Rule,
+        findings: Sequence[Finding],
+        missing: Iterable[str],
+        beside: Sequence[Finding] = (),
+    ) -> None:
         """Take the answer of one rule."""
         self.asked.append(rule.name)
         self.findings += findings
+        self.beside += beside
         lacking = list(dict.fromkeys(missing))
-        if lacking and not findings:
+        if lacking and not findings and not beside:
             self.not_checked.append(NotChecked(rule=rule.name, missing=lacking))
 
 
@@ -74,7 +91,8 @@ def ask_about_difference(
 ) -> Answers:
     """Ask the rules about two streams whose rows differ.
 
-    A fault that both runs share cannot explain the difference: it becomes a note.
+    A fault that both runs share cannot explain the difference, nor can one that shows only where
+    they differ already: it becomes a note, and stands behind what can.
     """
     answers, known_a, known_b = Answers(), Known(), Known()
     together = _share_an_epoch(comparison)
@@ -84,16 +102,23 @@ def ask_about_difference(
         of_a, no_a = ([], []) if of_headers else _ask_run(rule, a, known_a)
         of_b, no_b = ([], []) if of_headers else _ask_run(rule, b, known_b)
         of_both, no_both = _ask_runs(rule, comparison, known_b, together=together)
-        findings = [_finding(rule, "b", fault) for fault in of_headers]
-        findings += _sort_out(rule, of_a, of_b)
+        findings = [_finding(rule, "b", fault) for fault in of_headers if not fault.shared]
+        beside = [_shared(rule, fault) for fault in of_headers if fault.shared]
+        of_one, shared = _sort_out(rule, of_a, of_b)
+        beside += shared
+        if rule.may_explain is None or rule.may_explain(comparison):
+            findings += of_one
+        else:
+            beside += map(_behind, of_one)
         findings += [_finding(rule, "a" if fault.of_baseline else "b", fault) for fault in of_both]
-        answers.add(rule, findings, [*no_headers, *no_a, *no_b, *no_both])
+        answers.add(rule, findings, [*no_headers, *no_a, *no_b, *no_both], beside)
         if any(finding.severity is not Severity.NOTE for finding in findings):
             for known in (known_a, known_b):
                 if rule.stage is Stage.STREAMS:
                     known.copied = True
                 else:
                     known.causes.append(rule.name)
+    answers.findings += answers.beside
     return answers
 
 
@@ -139,12 +164,14 @@ def _ask(
         return [], answer.missing
 
 
-def _sort_out(rule: Rule, of_a: list[Fault], of_b: list[Fault]) -> list[Finding]:
+def _sort_out(
+    rule: Rule, of_a: list[Fault], of_b: list[Fault]
+) -> tuple[list[Finding], list[Finding]]:
+    """Return the findings of one run alone, and those that both share."""
     shared = {fault.cause for fault in of_a} & {fault.cause for fault in of_b}
     findings = [_finding(rule, "b", fault) for fault in of_b if fault.cause not in shared]
     findings += [_finding(rule, "a", fault) for fault in of_a if fault.cause not in shared]
-    findings += [_shared(rule, fault) for fault in of_b if fault.cause in shared]
-    return findings
+    return findings, [_shared(rule, fault) for fault in of_b if fault.cause in shared]
 
 
 def _finding(rule: Rule, run: str | None, fault: Fault) -> Finding:
@@ -160,11 +187,18 @@ def _finding(rule: Rule, run: str | None, fault: Fault) -> Finding:
 
 
 def _shared(rule: Rule, fault: Fault) -> Finding:
-    return Finding(
-        rule=rule.name,
-        severity=Severity.NOTE,
-        message=f"Both runs share this, so it does not explain the difference. {fault.message}",
-        cause=fault.cause,
-        evidence=fault.evidence,
-        confirm=fault.confirm,
-    )
+    return _as_note(_finding(rule, None, fault), "Both runs share this")
+
+
+def _behind(finding: Finding) -> Finding:
+    return _as_note(finding, "The runs differ before this shows")
+
+
+def _as_note(finding: Finding, why: str) -> Finding:
+    message = f"{why}, so it does not explain the difference. {finding.message}"
+    return msgspec.structs.replace(finding, severity=Severity.NOTE, message=message)
+
+
+def shared_last(findings: Iterable[Finding]) -> list[Finding]:
+    """Put what both runs of an audit share behind all else that was found."""
+    return sorted(findings, key=lambda finding: finding.run is None)

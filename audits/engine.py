@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from detloader.audits.arguments import with_arguments
+from detloader.audits.asking import shared_last
 from detloader.audits.decisions import repeat_on_top
 from detloader.audits.equivalence import Equivalence, as_equivalence, judge, same_ranks
 from detloader.audits.headers import compared_columns, is_open, tell_no_rows
@@ -242,10 +243,13 @@ def _put_together(
     reason: str | None = None,
     verified: bool = False,
 ) -> Result:
-    """Put the worst stream on top, with the findings of all streams, the worst one's first."""
+    """Put the worst stream on top, with the findings of all streams, the worst one's first.
+
+    What both runs share stands behind all of these, for it explains no difference.
+    """
     ranked = sorted(streams, key=_badness, reverse=True) or [_nothing(reason)]
     top = ranked[0]
-    findings = [finding for stream in ranked for finding in stream.findings]
+    findings = shared_last(finding for stream in ranked for finding in stream.findings)
     return Result(
         command=command,
         verdict=top.verdict,

@@ -11,8 +11,10 @@ it has a `STAGE`, an `EXAMPLE`, and one function or more of these:
 
 Each gives the faults that it found, in any number, or raises `CannotTell`. A rule whose
 faults hold for a run wherever they are found in any part of its rows says `OF_PARTS = True`:
-it is asked, too, where only every n-th batch was recorded. Runs that are
-equal are told equal without NumPy: a module with `compare_headers` must not import it.
+it is asked, too, where only every n-th batch was recorded. One that may find a fault of one
+run that shows only where two differ already has `may_explain(comparison)`, which tells whether
+such a fault may be why they do. Runs that are equal are told equal without NumPy: a module with
+`compare_headers` must not import it.
 """
 
 from __future__ import annotations
@@ -100,6 +102,7 @@ class Fault:
 
     Attributes:
         of_baseline: whether two runs were compared, and the fault is that of the first.
+        shared: whether headers were compared, and the fault is that of both runs alike.
     """
 
     severity: Severity
@@ -108,6 +111,7 @@ class Fault:
     evidence: dict[str, JsonValue]
     confirm: str | None = None
     of_baseline: bool = False
+    shared: bool = False
 
 
 @dataclass(slots=True)
@@ -142,6 +146,12 @@ class CompareRuns(Protocol):
     """Asks two streams whose rows differ."""
 
     def __call__(self, comparison: Comparison, known: Known) -> Iterable[Fault]: ...
+
+
+class MayExplain(Protocol):
+    """Tells whether a fault of one run alone may be why two streams differ."""
+
+    def __call__(self, comparison: Comparison) -> bool: ...
 
 
 class CompareHeaders(Protocol):
@@ -192,6 +202,7 @@ class Rule:
     check_run: CheckRun | None
     compare_runs: CompareRuns | None
     compare_headers: CompareHeaders | None
+    may_explain: MayExplain | None
 
     @property
     def summary(self) -> str:
@@ -297,4 +308,5 @@ def _as_rule(name: str, module: ModuleType) -> Rule:
         check_run=getattr(module, "check_run", None),
         compare_runs=getattr(module, "compare_runs", None),
         compare_headers=getattr(module, "compare_headers", None),
+        may_explain=getattr(module, "may_explain", None),
     )

@@ -128,7 +128,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         rule: name of the rule, such as "implicit-partitioning".
         severity: what it costs.
-        run: "a" for the baseline, "b" for the other run, None in a check of one run.
+        run: "a" for the baseline, "b" for the other run; None in a check of one run, and for what
+            both runs of an audit share.
         message: what was measured, in sentences that a colleague would say.
         cause: the hypothesis, in one sentence.
         evidence: numbers, IDs and rows behind the message; the rule's docstring lists the keys.

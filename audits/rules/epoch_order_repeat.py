@@ -43,8 +43,10 @@ enough: about twelve records, or three epochs of nine. An order made of blocks
 of neighbours counts as so many blocks, for only these were shuffled, and so do
 blocks that epochs of different order have in common. Where a configuration tells by
 `shuffled_elements` how many elements are shuffled, files for instance, no more count than
-these. Says nothing where the run is an evaluation, or declares `order_policy` "fixed" or a
-configuration with `reshuffle_each_iteration` or `reshuffle_each_epoch` false.
+these. Where one of two runs is shuffled, the other is not, and their first epochs differ for
+that, a repeat is a note. Says nothing where the run is an evaluation, or declares
+`order_policy` "fixed" or a configuration with `reshuffle_each_iteration` or
+`reshuffle_each_epoch` false.
 
 ## Seen in
 
@@ -76,7 +78,7 @@ if TYPE_CHECKING:
     from detloader.audits.view import StreamView
     from detloader.findings import JsonValue
 
-__all__ = ["EXAMPLE", "OF_PARTS", "STAGE", "check_run", "compare_runs"]
+__all__ = ["EXAMPLE", "OF_PARTS", "STAGE", "check_run", "compare_runs", "may_explain"]
 
 STAGE = Stage.EPOCH
 OF_PARTS = True
@@ -251,6 +253,19 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
             fault = _fault_beside(view, other, epoch, repeat)
             return [replace(fault, of_baseline=view is a)]
     return []
+
+
+def may_explain(comparison: Comparison) -> bool:
+    """Tell whether a repeat may be why two runs differ: it shows from the second epoch on.
+
+    Where one run alone is shuffled, their first epochs differ for that.
+    """
+    a, b = comparison.a, comparison.b
+    if {a.declared("shuffle"), b.declared("shuffle")} != {True, False}:
+        return True
+    first = max(min(view.epochs, default=0) for view in (a, b))
+    orders = [view.record.values[view.epochs[first]] for view in (a, b) if first in view.epochs]
+    return len(orders) < 2 or np.array_equal(orders[0], orders[1])  # noqa: PLR2004
 
 
 def _is_judged_alone(view: StreamView) -> bool:

@@ -41,7 +41,8 @@ the shuffle, and each transform that draws, a seed of its own.
 
 Needs a declared `seed`, and `seed_used` to tell whether it was used. A loader that
 derives its seed from the one it was given, the same in both runs, is a note. That a
-seed has no effect is said of shuffled runs of twelve records and more.
+seed has no effect is said of shuffled runs of twelve records and more, of which a configuration
+may say by `shuffled_elements` how many elements were shuffled: then of twelve of these.
 
 ## Seen in
 
@@ -115,7 +116,12 @@ def compare_headers(a: Stream, b: Stream) -> list[Fault]:
     message = (
         f"Seed {found.given!r} was given to {where}, and {_list(misuses)} used: {found.reading}."
     )
-    return [_fault(_severity(found.kind, seeds), message, found.kind, seeds)]
+    fault = _fault(_severity(found.kind, seeds), message, found.kind, seeds)
+    return [replace(fault, shared=_are_alike(seeds))]
+
+
+def _are_alike(seeds: Seeds) -> bool:
+    return bool(seeds.given[0] == seeds.given[1] and seeds.used[0] == seeds.used[1])
 
 
 def _severity(kind: str, seeds: Seeds) -> Severity:
@@ -147,9 +153,18 @@ def _without_effect(a: Stream, b: Stream) -> list[Fault]:
     epochs = max(1, a.ranks[0].header.seen.epochs)
     if a.rows < LEAST_ROWS * epochs:
         raise CannotTell(f"epochs of at least {LEAST_ROWS} records")
+    if _are_few_shuffled(a) or _are_few_shuffled(b):
+        raise CannotTell(f"a shuffle of at least {LEAST_ROWS} elements")
     named = " and ".join(map(repr, effective))
     message = f"Seeds {named} give one order: the shuffle does not use them."
     return [_fault(Severity.FAIL, message, "no-effect", Seeds.of(a, b))]
+
+
+def _are_few_shuffled(stream: Stream) -> bool:
+    """Tell whether a run says that few elements were shuffled, such as files, or whole batches."""
+    config = stream.declared.config
+    elements = None if config is UNKNOWN else config.get("shuffled_elements")
+    return isinstance(elements, int) and elements < LEAST_ROWS
 
 
 def _is_shuffled(stream: Stream) -> bool:

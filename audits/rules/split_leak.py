@@ -34,11 +34,13 @@ begins with "train", or by `config.evaluate_on_train` true.
 
 ## Limits
 
-Needs `split`, and names that begin with val, test, eval, dev or holdout for what is not
-trained on: other splits may share records, and so may two of these. Cross-validation
-overlaps by design: with a column `fold` records are compared inside one fold; with
-`config.folds` alone it cannot tell. Digests that several records of one split have tell
-nothing; `content` is used only without draws.
+Needs `split`, a column of an imported log. What is recorded has none: there, each split is a
+stream or a run of its own, and two are not judged together, whatever their names, for the
+index of one loader need not be the record of another. Needs names that begin with val,
+test, eval, dev or holdout for what is not trained on: other splits may share records, and
+so may two of these. Cross-validation overlaps by design: with a column `fold` records are
+compared inside one fold; with `config.folds` alone it cannot tell. Digests that several
+records of one split have tell nothing; `content` is used only without draws.
 
 ## Seen in
 

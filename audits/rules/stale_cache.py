@@ -31,7 +31,9 @@ sample are listed in the configuration under "inert".
 
 ## Limits
 
-Needs a declared `cache` that is on in both runs, a declared `config`, and `content`.
+Needs a declared `cache` that is on in both runs, a declared `config`, and `content`. A
+recording of `tf.data`'s `cache(filename)` or `snapshot` declares none, for an entry such as
+a seed need not change what is stored: say `declared={"cache": True}` where entries should.
 Entries that are known to set buffers and threads, where results go, or how a model is
 trained (such as `lr` and `output_dir`) are never held against a run.
 
