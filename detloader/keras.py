@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,17 +10,22 @@ from typing import Any
 from detloader.adapters.declaring import checked_fields
 from detloader.adapters.fit import FitWatch
 from detloader.adapters.request import IdSource
+from detloader.errors import DetloaderError
 from detloader.manifest.layout import check_address, check_stream
 from detloader.recording import checked, record
 
 __all__ = ["RecordFit"]
+
+_log = logging.getLogger("detloader")
 
 
 class RecordFit(FitWatch):
     """Records the batches that `fit` takes, in the order in which it takes them.
 
     Each pass of `fit` over its data is an epoch of the run; validation is no part of it. The run
-    is sealed when `fit` returns or raises.
+    is sealed when `fit` returns or raises. Each further `fit` that the callback is given to is a
+    further stream of the run, `main-2`, `main-3` and so on; one that cannot be recorded trains
+    all the same, and a warning says why.
 
         model.fit(x, y, epochs=3, callbacks=[RecordFit("runs/a")])
     """
@@ -65,7 +71,7 @@ class RecordFit(FitWatch):
         super().__init__()
         check_address(run)
         check_stream(stream)
-        self._options = {"stream": stream, "ids": ids, "batched": True} | checked(
+        self._options = {"ids": ids, "batched": True} | checked(
             level=level,
             id_root=id_root,
             content=content,
@@ -77,8 +83,22 @@ class RecordFit(FitWatch):
             then=then,
         )
         self._run = run
+        self._stream = stream
+        self._recorded = 0
         self._declared = checked_fields(declared)
 
     def begin(self, loader: Any, adapter: Any, declared: dict[str, object]) -> Any:  # noqa: ARG002 - the watch's
-        """Return the twin of what `fit` iterates."""
-        return record(loader, self._run, declared={**declared, **self._declared}, **self._options)
+        """Return the twin of what `fit` iterates; None where a further one is not recorded."""
+        further = f"{self._stream}-{self._recorded + 1}"
+        stream = further if self._recorded else self._stream
+        declared = {**declared, **self._declared}
+        try:
+            twin = record(loader, self._run, stream=stream, declared=declared, **self._options)
+        except DetloaderError as error:
+            if not self._recorded:
+                raise
+            # What was trained before would be lost.
+            _log.warning("fit is not recorded: %s", error)
+            return None
+        self._recorded += 1
+        return twin

@@ -11,6 +11,7 @@ import keras
 from keras.src.trainers.epoch_iterator import EpochIterator
 
 from detloader.adapters.fit_iterators import look_away, look_on
+from detloader.adapters.fit_seeds import declare_shuffled_batches
 from detloader.at_work import recorder_of
 from detloader.errors import UsageError
 from detloader.recorder import Recorder
@@ -181,6 +182,7 @@ def _declared(batches: EpochIterator, phase: str, params: Mapping[str, Any]) -> 
         "batch_size": getattr(adapter, "batch_size", None),
         "shuffle": None if shuffle is None else bool(shuffle),
         "source_size": getattr(adapter, "_num_samples", None),
+        **declare_shuffled_batches(adapter, batches.num_batches),
     }
     if phase != "train":
         name = "evaluate" if phase == "test" else phase

@@ -127,19 +127,63 @@ class Stop(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no type
         raise RuntimeError("mine")
 
 
-def test_a_callback_that_is_kept_after_a_fit_that_raised_records_no_second_one(
-    tmp_path: Path,
-) -> None:
+def test_a_fit_after_one_that_raised_is_a_stream_of_its_own(tmp_path: Path) -> None:
     kept = RecordFit(tmp_path / "run")
     with pytest.raises(RuntimeError, match="mine"):
         model().fit(X, Y, epochs=2, verbose=0, callbacks=[kept, Stop()])
+    model().fit(X, Y, epochs=2, verbose=0, callbacks=[kept])
+    streams = open_run(tmp_path / "run").streams
+
+    assert {name: stream.rows for name, stream in streams.items()} == {"main": 12, "main-2": 24}
+    assert streams["main"].declared.complete is False
+    assert streams["main-2"].complete
+
+
+def two_phases(*callbacks: Any) -> tuple[list[Any], list[Any]]:
+    """Train frozen, then fine-tune; return losses and weights."""
+    keras.utils.set_random_seed(1)
+    fitted = model()
+    phases = [fitted.fit(X, Y, epochs=n, verbose=0, callbacks=[*callbacks]) for n in (1, 2)]
+    losses = [phase.history["loss"] for phase in phases]
+    return losses, [value.tolist() for value in fitted.get_weights()]
+
+
+def test_each_fit_of_one_callback_is_a_stream_and_trains_as_without(tmp_path: Path) -> None:
+    bare = two_phases()
+    recorded = [two_phases(RecordFit(tmp_path / run, stream="train")) for run in ("a", "b")]
+    result = audit(tmp_path / "a", tmp_path / "b")
+
+    assert recorded == [bare, bare]
+    assert {stream.name: stream.verdict for stream in result.streams} == dict.fromkeys(
+        ["train", "train-2"], Verdict.IDENTICAL
+    )
+    assert [stream.rows for stream in open_run(tmp_path / "a").streams.values()] == [12, 24]
+
+
+def test_a_further_fit_that_cannot_be_recorded_trains_all_the_same(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bare = two_phases()
+    record([1], tmp_path / "run", stream="main-2").close()
+    recorded = two_phases(RecordFit(tmp_path / "run"))
+    streams = open_run(tmp_path / "run").streams
+
+    assert recorded == bare
+    assert "fit is not recorded: " in caplog.text
+    assert "main-2" in caplog.text
+    assert (streams["main"].rows, streams["main-2"].rows) == (12, 0)
+
+
+def test_a_run_that_is_there_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    model().fit(X, Y, epochs=1, verbose=0, callbacks=[RecordFit(tmp_path / "run")])
+    fitted = model()
+    before = [value.tolist() for value in fitted.get_weights()]
+    again = RecordFit(tmp_path / "run")
     for _ in range(2):
         with pytest.raises(RunExistsError):
-            model().fit(X, Y, epochs=1, verbose=0, callbacks=[kept])
-    run = open_run(tmp_path / "run")
+            fitted.fit(X, Y, epochs=1, verbose=0, callbacks=[again])
 
-    assert run.rows == 12
-    assert run.streams["main"].declared.complete is False
+    assert [value.tolist() for value in fitted.get_weights()] == before
 
 
 PROGRAM = """
