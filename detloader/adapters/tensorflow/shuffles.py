@@ -142,5 +142,9 @@ def _reshuffles(shuffle: Any) -> bool:
 
 
 def _inputs(node: Any) -> Sequence[Any]:
+    """Return what is behind an operation; of a snapshot, what it stores beside its own numbers."""
     found: Sequence[Any] = node._inputs()
-    return found
+    if kind_of(node) != "SnapshotDataset" or kind_of(found[0]) != "ZipDataset":
+        return found
+    counter, *numbered = found[0]._inputs()
+    return numbered if counter.element_spec == tf.TensorSpec([], tf.int64) else found

@@ -330,6 +330,40 @@ def test_an_order_that_a_cache_keeps_is_caught(tmp_path: Path) -> None:
     assert check(tmp_path / "run").findings[0].rule == "epoch-order-repeat"
 
 
+def test_an_order_that_a_snapshot_keeps_is_caught_and_named(tmp_path: Path) -> None:
+    """The snapshot numbers what it stores, and takes the numbers away again."""
+    stored = str(tmp_path / "stored")
+    kept = rows().shuffle(200, seed=1).snapshot(stored)
+    sound = rows().snapshot(f"{stored}-before").shuffle(200, seed=1)
+    declared = [recorded(each, tmp_path / run, 3) for run, each in (("a", sound), ("b", kept))]
+    found = [check(tmp_path / "b"), audit(tmp_path / "a", tmp_path / "b")]
+
+    assert [(each.shuffle, each.seed) for each in declared] == [(True, 1), (True, 1)]
+    assert check(tmp_path / "a").findings == []
+    for result in found:
+        assert result.findings[0].rule == "epoch-order-repeat"
+        assert result.findings[0].severity is Severity.FAIL
+
+
+@pytest.mark.parametrize("numbered", [False, True])
+def test_a_snapshot_of_the_users_own_shards_is_what_it_stores(
+    numbered: bool, tmp_path: Path
+) -> None:
+    def shard(*_: Any) -> tf.Tensor:
+        return tf.constant(0, tf.int64)
+
+    shuffled = rows().shuffle(200, seed=1)
+    shuffled = Dataset.zip((rows().map(str_of), shuffled)) if numbered else shuffled
+    stored = shuffled.snapshot(str(tmp_path / "stored"), shard_func=shard)
+
+    shuffle = UNKNOWN if numbered else True
+    assert recorded(stored, tmp_path / "run").shuffle is shuffle
+
+
+def str_of(number: tf.Tensor) -> tf.Tensor:
+    return tf.strings.as_string(number)
+
+
 def test_seeds_of_several_shuffles_that_differ_are_shown(tmp_path: Path) -> None:
     for run, seed in (("a", 2), ("b", 3)):
         pairs = rows().shuffle(200, seed=1), rows().shuffle(200, seed=seed)
