@@ -9,7 +9,7 @@ import msgspec
 from detloader.audits.asking import Answers, ask_about_difference, ask_about_headers
 from detloader.audits.compare import compare
 from detloader.audits.explain import explain
-from detloader.audits.extent import tell_extent, tell_shorter_epochs
+from detloader.audits.extent import tell_epoch_lengths, tell_extent, tell_shorter_epochs
 from detloader.audits.first import first_difference
 from detloader.audits.headers import hidden_differences, not_compared, tell_hidden
 from detloader.audits.levels import first_differences
@@ -60,7 +60,8 @@ def _audit_pair(pair: Pair, comparison: Comparison, selection: Selection) -> Str
         answers = ask_about_difference(selection.choose(all_rules()), pair.a, pair.b, comparison)
         formula = _explain(comparison, answers)
         told = tell_extent(comparison) or formula or tell_shorter_epochs(comparison)
-        told = told or pair.tell_restart() or tell_ruled_out(comparison, answers.findings)
+        told = told or pair.tell_restart() or tell_epoch_lengths(comparison, answers.findings)
+        told = told or tell_ruled_out(comparison, answers.findings)
         told = told or tell_merge(comparison, answers.findings)
         return _result(pair, comparison.verdict, told, comparison, answers)
     answers = ask_about_headers(selection.choose(header_rules()), stream_a, stream_b)

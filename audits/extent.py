@@ -17,14 +17,17 @@ from detloader.audits.integers import distinct, overlap
 from detloader.audits.measures.added import without_marked_rows
 from detloader.audits.measures.aspects import is_beginning
 from detloader.audits.numbering import tell_numbering
-from detloader.findings import Verdict
+from detloader.findings import Severity, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from detloader.audits.columns import Integers
     from detloader.audits.compare import Comparison
     from detloader.audits.view import StreamView
+    from detloader.findings import Finding
 
-__all__ = ["tell_extent", "tell_shorter_epochs"]
+__all__ = ["tell_epoch_lengths", "tell_extent", "tell_shorter_epochs"]
 
 
 def tell_extent(comparison: Comparison) -> str | None:
@@ -129,6 +132,50 @@ def tell_shorter_epochs(comparison: Comparison) -> str | None:
         f"{shorter.path} ends epochs earlier than {longer.path}; "
         "the rows that both have are the same"
     )
+
+
+def tell_epoch_lengths(comparison: Comparison, findings: Iterable[Finding]) -> str | None:
+    """Say how long epochs are that have other lengths; None where a cause is named, or none has."""
+    a, b = comparison.a, comparison.b
+    if not (a.complete and b.complete) or any(f.severity is not Severity.NOTE for f in findings):
+        return None
+    epochs = [dict(view.by_epoch()) for view in (a, b)]
+    lengths = {
+        epoch: (len(rows), len(epochs[1][epoch]))
+        for epoch, rows in epochs[0].items()
+        if epoch in epochs[1]
+    }
+    other = sorted(epoch for epoch, (rows_a, rows_b) in lengths.items() if rows_a != rows_b)
+    if not other:
+        return None
+    rows_a, rows_b = lengths[other[0]]
+    is_each = len(lengths) > 1 and len(other) == len(lengths) and len({*lengths.values()}) == 1
+    which = "each epoch" if is_each else f"epoch {other[0]}"
+    told = f"{which} of {b.path} has {rows_b:,} records, of {a.path} {rows_a:,}"
+    if len(other) > 1 and not is_each:
+        further = len(other) - 1
+        told += f", and {further:,} further {'epoch has' if further == 1 else 'epochs have'} "
+        told += "another length, too"
+    parted = _first_of_another_order(comparison, epochs)
+    if parted is not None and parted > other[0]:
+        told += (
+            f"; the order is the same until epoch {parted}: "
+            "one that is left early may have drawn less from a generator that goes on"
+        )
+    return f"no rule names a cause: {told}"
+
+
+def _first_of_another_order(
+    comparison: Comparison, epochs: list[dict[int, Integers]]
+) -> int | None:
+    """Give the first epoch in which neither run has the beginning of the other's order."""
+    records = comparison.a.record.values, comparison.b.record.values
+    for epoch in sorted(epochs[0].keys() & epochs[1].keys()):
+        rows = [of_run[epoch] for of_run in epochs]
+        end = min(map(len, rows))
+        if not np.array_equal(records[0][rows[0][:end]], records[1][rows[1][:end]]):
+            return epoch
+    return None
 
 
 def _are(numbers: Integers) -> str:

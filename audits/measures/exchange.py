@@ -8,6 +8,7 @@ import numpy as np
 
 from detloader.audits.alignment import match_occurrences
 from detloader.audits.measures.conditions import require_equal_seeds
+from detloader.audits.measures.shifted_draws import keep_order
 from detloader.audits.rule import CannotTell
 from detloader.audits.verdict import same_sequence
 
@@ -30,9 +31,7 @@ SAMPLE = 65_536
 def find_exchange(comparison: Comparison) -> dict[str, JsonValue] | None:
     """Find draws that are the same ones, on other records, where the order is the same."""
     a, b = comparison.a, comparison.b
-    if "draws" not in a.compared or not comparison.redrawn.any():
-        return None
-    if same_sequence(a, b, ("record",)) is None:
+    if "draws" not in a.compared or not comparison.redrawn.any() or same_sequence(a, b, ()) is None:
         return None
     draws = a.compared["draws"].values, b.compared["draws"].values
     rows = match_occurrences(draws[0][:SAMPLE], draws[1][:SAMPLE])
@@ -46,6 +45,8 @@ def find_exchange(comparison: Comparison) -> dict[str, JsonValue] | None:
     certain = len(np.unique(draws[0])) >= DISTINCT * a.rows
     if not certain:
         _require_threads(comparison)
+    elif keep_order(comparison):
+        return None
     return {
         "what": "draws",
         "trace": "exchanged-draws" if certain else "exclusion",

@@ -3,13 +3,17 @@
 ## What it catches
 
 Two runs of one seed and configuration whose first epochs are equal, while later ones
-are other permutations of the same records (or have other draws), for good. And runs
-that are whole epochs apart: epoch k of one is epoch k + 1 of the other.
+are other permutations of the same records (or have other draws), for good. Runs
+that are whole epochs apart: epoch k of one is epoch k + 1 of the other. And samples that
+draw more or fewer numbers than in the other run, so that later ones have the draws that
+were those of their neighbours.
 
 ## Why it hurts
 
 A validation pass, a shape probe or a sanity check between two epochs takes a number
-from the shared generator, and all later training epochs change. It looks like a race.
+from the shared generator, and all later training epochs change. One image that cannot be
+read, and is replaced by another, changes the augmentation of all that follow. It looks like a
+race.
 
 ## Example
 
@@ -22,17 +26,21 @@ Run b validates after each epoch, with one draw from the global generator:
 ## How to mend it
 
 Give the shuffle a generator of its own, derived from seed and epoch, and let nothing
-else draw from it.
+else draw from it. Derive the draws of a sample from seed, epoch and record.
 
 ## Evidence
 
 - `first_epoch`: the first epoch that differs; `equal_epochs`: how many before it do not.
-- `what`: "order" or "draws".
+- `what`: "order", "draws" or "shifted-draws".
 - `epochs`: the epochs that differ, 20 at most; `epochs_count`: all of them.
 - `offset`: epochs by which the other run is ahead of the baseline, where one fits:
   1 says that its epoch k is epoch k + 1 of the baseline. null where none fits.
 - `rng_out`, `rng_in`: state of the generator in both runs as the epoch before was left
   and as this one was entered, where these columns were recorded.
+- `record`: of shifted draws, the first record that has other ones, in `column`; `shift`: by how
+  many records of its reader the first draw that comes again is ahead of the baseline, below 0
+  behind it; `largest_shift`: the most of any; `redrawn`: records with other draws;
+  `shifted_draws`: how many of these have the baseline's of another record.
 - `equal`: what both runs declare alike.
 
 ## Limits
@@ -41,8 +49,9 @@ Needs `epoch` with two epochs in both runs. Does not speak where seeds, topology
 versions explain the difference, where records only stand near their places, where a
 later epoch is equal again, where runs were resumed, or where `rng_in` is equal; nor where
 an epoch has the order of an earlier one of its run, for a stream that something else draws
-from too never comes back. Where one run lacks a few rows of the other, one in twenty, those
-that both have are compared.
+from too never comes back. Shifted draws are told where readers keep their order, and began with
+the same draws; of those that come again nowhere, nothing is told. Where one run lacks a few
+rows of the other, one in twenty, those that both have are compared.
 
 ## Seen in
 
@@ -73,6 +82,7 @@ from detloader.audits.measures.conditions import (
 )
 from detloader.audits.measures.parting import find_parting
 from detloader.audits.measures.repeats import find_repeats
+from detloader.audits.measures.shifted_draws import find_shift
 from detloader.audits.measures.shown import SHOWN
 from detloader.audits.measures.statistics import is_impossible
 from detloader.audits.rule import CannotTell, Example, Fault, Stage
@@ -82,6 +92,7 @@ if TYPE_CHECKING:
     from detloader.audits.columns import Integers
     from detloader.audits.compare import Comparison
     from detloader.audits.measures.parting import Parting
+    from detloader.audits.measures.shifted_draws import Shift
     from detloader.audits.rule import Known
     from detloader.audits.view import StreamView
     from detloader.findings import JsonValue
@@ -108,6 +119,8 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     a, b = comparison.a, comparison.b
     if not is_unexplained(comparison, known) or is_resumed(a.stream) or is_resumed(b.stream):
         return []
+    if shift := find_shift(comparison):
+        return _faults_of_shift(comparison, shift)
     if not (a.has("epoch") and b.has("epoch")):
         raise CannotTell("epoch")
     comparison = _of_common_rows(without_added_rows(comparison))
@@ -119,9 +132,45 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
         return []  # one begins again, or is kept, which is another fault
     if not _is_no_chance(comparison, parting):
         require_equal_seeds(a.stream, b.stream, random=True)
-    others = [*topology_differences(a.stream, b.stream), *version_differences(a.stream, b.stream)]
-    require_no_other(a.stream, b.stream, "what else drew", others)
+    _require_alike(comparison)
     return [_fault(comparison, parting)]
+
+
+def _require_alike(comparison: Comparison) -> None:
+    a, b = comparison.a.stream, comparison.b.stream
+    others = [*topology_differences(a, b), *version_differences(a, b)]
+    require_no_other(a, b, "what else drew", others)
+
+
+def _faults_of_shift(comparison: Comparison, shift: Shift) -> list[Fault]:
+    a, b = comparison.a, comparison.b
+    epoch = int(b.epoch[shift.row])
+    if any(find_repeats(view, shift.column, dict(view.by_epoch())).repeats for view in (a, b)):
+        return []  # one has draws again, which is another fault
+    _require_alike(comparison)
+    record = b.record.show(shift.row)
+    return [
+        Fault(
+            severity=Severity.FAIL,
+            message=f"From record {record} of epoch {epoch} on, draws are shifted: of "
+            f"{shift.redrawn} records with other draws, {shift.shifted} have the baseline's of a "
+            f"record up to {shift.largest} places away, in the same order.",
+            cause="More or fewer numbers were drawn there from a generator that later samples draw "
+            "from, too, as where another sample is read in place of one that cannot be.",
+            evidence={
+                "first_epoch": epoch,
+                "what": "shifted-draws",
+                "column": shift.column,
+                "record": record,
+                "shift": shift.by,
+                "largest_shift": shift.largest,
+                "shifted_draws": shift.shifted,
+                "redrawn": shift.redrawn,
+                "equal": equal_conditions(a.stream, b.stream),
+            },
+            confirm=replay_again(b.path, b.stream),
+        )
+    ]
 
 
 def _of_common_rows(comparison: Comparison) -> Comparison:

@@ -255,3 +255,57 @@ def test_epochs_of_which_a_part_was_drawn_are_not_coupling(tmp_path: Path) -> No
     b = [a[0][:48], *[order[16:] for order in stream(64, 3, extra=1)[1:]]]
 
     assert findings_of(compare(tmp_path, rows(a), rows(b)), RULE) == []
+
+
+def readers_of_streams(
+    extra: dict[int, int], *, workers: int = 1, size: int = 100, epochs: int = 2
+) -> dict[str, list[Any]]:
+    """Take draws from one stream for each worker; some records take so many more than one."""
+    streams = [iter(random.Random(worker).sample(range(10**9), 400)) for worker in range(workers)]
+    found = rows([random.Random(epoch).sample(range(size), size) for epoch in range(epochs)])
+    found["worker"] = [place // 4 % workers for place in range(size * epochs)]
+    found["draws"] = []
+    for worker, record in zip(found["worker"], found["record"], strict=True):
+        taken = [next(streams[worker]) for _ in range(1 + extra.get(record, 0))]
+        found["draws"].append(sum(taken))
+    return found
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2, 5])
+@pytest.mark.parametrize(("before", "after", "sign"), [({}, {7: 1}, 1), ({7: 2, 3: 1}, {3: 1}, -1)])
+def test_a_sample_that_draws_more_or_less_shifts_those_of_all_after_it(
+    workers: int, before: dict[int, int], after: dict[int, int], sign: int, tmp_path: Path
+) -> None:
+    a, b = (readers_of_streams(extra, workers=max(workers, 1)) for extra in (before, after))
+    if not workers:
+        del a["worker"], b["worker"]
+    result = compare(tmp_path, a, b, workers=workers)
+    (finding,) = findings_of(result, RULE)
+    evidence = evidence_of(finding)
+
+    assert loud_rules(result) == [RULE]
+    assert (evidence["what"], evidence["record"]) == ("shifted-draws", 7)
+    assert evidence["shift"] * sign > 0
+
+
+def test_draws_that_one_reader_takes_in_another_order_are_not_shifted(tmp_path: Path) -> None:
+    a = readers_of_streams({})
+    b = a | {"draws": [*a["draws"][:10], *reversed(a["draws"][10:])]}
+    result = compare(tmp_path, a, b, workers=0)
+
+    assert loud_rules(result) == []
+    assert "threads or workers" in lacking(result, "race")
+
+
+def test_draws_that_readers_take_from_one_another_are_not_shifted(tmp_path: Path) -> None:
+    a, b = readers_of_streams({}, workers=2), readers_of_streams({7: 1}, workers=2)
+    b["worker"] = [1 - worker for worker in b["worker"]]
+
+    assert findings_of(compare(tmp_path, a, b, workers=2), RULE) == []
+
+
+def test_draws_that_come_again_from_the_first_record_on_tell_of_no_sample(tmp_path: Path) -> None:
+    a = readers_of_streams({}, size=60, epochs=1)
+    b = a | {"draws": [*a["draws"][3:], 1, 2, 3]}
+
+    assert loud_rules(compare(tmp_path, a, b, workers=0)) == []
