@@ -280,12 +280,18 @@ def _as_array(leaf: object, path: Path) -> NDArray[Any]:
     try:
         array = np.asarray(cast("Any", leaf))
     except (TypeError, ValueError, RuntimeError) as error:
-        message = f"{_named(leaf, path)} is no array: {error}"
-        raise UndigestibleError(message) from error
+        raise UndigestibleError(_why_no_array(leaf, path, error)) from error
     # A long double's last bytes are set by nobody.
     if array.dtype.hasobject or array.dtype.char in "gG":
         raise UndigestibleError(f"{_named(leaf, path)} ({array.dtype}) has no bytes of its own")
     return array
+
+
+def _why_no_array(leaf: object, path: Path, error: Exception) -> str:
+    """Say what keeps an object from being an array: what it says itself, if it means to be one."""
+    is_meant = hasattr(leaf, "__array__")
+    why = str(error) if is_meant else "let the data set give what it holds as a dict or a tuple"
+    return f"{_named(leaf, path)} is no array: {why}"
 
 
 def _named(leaf: object, path: Path) -> str:

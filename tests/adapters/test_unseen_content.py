@@ -21,10 +21,24 @@ class Sample:
     x: Any
 
 
+class Graph:
+    """Looks like a sequence, whose parts have other shapes."""
+
+    def __init__(self, x: Any) -> None:
+        self.parts = [x, x[:2]]
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, place: int) -> Any:
+        return self.parts[place]
+
+
 def samples(kind: str, factor: int) -> list[Any]:
     values = [np.full(3, factor * number) for number in range(9)]
     kinds: dict[str, list[Any]] = {
         "dataclass": [Sample(value) for value in values],
+        "graph": [Graph(value) for value in values],
         "large": [{"x": value, "hash": 2**70} for value in values],
         "set": [{"x": value, "deep": [{"tags": {"a"}}]} for value in values],
         "array": [{"x": value} for value in values],
@@ -34,6 +48,8 @@ def samples(kind: str, factor: int) -> list[Any]:
 
 SAID = {
     "dataclass": "a sample of type Sample (object) has no bytes of its own",
+    "graph": "a sample of type Graph is no array: "
+    "let the data set give what it holds as a dict or a tuple",
     "large": "the leaf 'hash' of type int (object) has no bytes of its own",
     "set": "the leaf 'deep.0.tags' of type set (object) has no bytes of its own",
 }
