@@ -40,6 +40,7 @@ from detloader.adapters.torch.batches import wrap_batches
 from detloader.adapters.torch.declared import (
     declared_of,
     epoch_holder,
+    has_threads,
     seed_of_epoch,
 )
 from detloader.adapters.torch.order_seeds import OrderSeeds, seed_of_order
@@ -50,7 +51,7 @@ from detloader.adapters.torch.rows import Columns, RowMaker, count_ready
 from detloader.adapters.torch.samplers import deciding_sampler, gives_lists
 from detloader.adapters.torch.subsets import places_of, size_of
 from detloader.adapters.torch.twin import RecordedLoader, twin_of
-from detloader.adapters.torch.watch import Watch
+from detloader.adapters.torch.watch import Watch, WatchOfThreads
 from detloader.errors import UsageError
 from detloader.generators.witness import GLOBALS, DrawWitness, names_of_stored
 from detloader.manifest.schema import Level
@@ -114,14 +115,16 @@ def _will_go_on(loader: DataLoader[Any]) -> bool:
 
 def _record(loader: DataLoader[Any], request: Request) -> RecordedLoader:
     full = request.level is not Level.ORDER
-    generators = names_of_stored(_holders(loader)) if full and request.draws else None
+    # Among threads, nobody sees who draws from a generator that all of them have.
+    looks = full and request.draws and not has_threads(loader)
+    generators = names_of_stored(_holders(loader)) if looks else None
     columns = Columns(
         batch=_delivers_batches(loader, request),
         index=_ids_of_samples(request) is not None
         and not isinstance(loader.dataset, IterableDataset),
         generators=generators,
         content=full,
-        worker=loader.num_workers > 0,
+        worker=_told_of_workers(loader),
         seed=seed_of_epoch(epoch_holder(loader)) is not None,
         resumed=hasattr(loader, "load_state_dict"),
         padding=padding_of(loader),
@@ -136,6 +139,13 @@ def _record(loader: DataLoader[Any], request: Request) -> RecordedLoader:
     recorder = Recorder(writer, rows.encode, seeds, ready=count_ready, sees_steps=True)
     seed_of = functools.partial(seed_of_order, loader)
     return twin_of(loader, Recording(watch, seed_of, recorder, seeds))
+
+
+def _told_of_workers(loader: DataLoader[Any]) -> Sequence[str]:
+    if not loader.num_workers:
+        return ()
+    # Threads seed the generators that they share.
+    return ("worker",) if has_threads(loader) else ("worker", "worker_seed")
 
 
 def _delivers_batches(loader: DataLoader[Any], request: Request) -> bool:
@@ -181,7 +191,8 @@ def _watch(loader: DataLoader[Any], request: Request, generators: Sequence[str] 
     if indexed and not _reads_batches(loader, request):
         named = True
     stacked = collated and loader.collate_fn is default_collate
-    reader = SampleReader(
+    reader = functools.partial(
+        SampleReader,
         of_samples,
         # Without a name, nothing else could stand for an ID.
         request.digester if content or not named else None,
@@ -189,7 +200,8 @@ def _watch(loader: DataLoader[Any], request: Request, generators: Sequence[str] 
         skips=collated and not stacked,
     )
     draws = None if generators is None else DrawWitness(_holders(loader), generators)
-    return Watch(
+    kind = WatchOfThreads if has_threads(loader) else Watch
+    return kind(
         reader,
         draws,
         collated=collated,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import threading
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from detloader.adapters.torch.samplers import (
     shuffles,
 )
 
-__all__ = ["declared_of", "epoch_holder", "seed_of_epoch", "shuffle_of"]
+__all__ = ["declared_of", "epoch_holder", "has_threads", "seed_of_epoch", "shuffle_of"]
 
 
 def declared_of(loader: DataLoader[Any]) -> dict[str, Any]:
@@ -50,6 +51,12 @@ def declared_of(loader: DataLoader[Any]) -> dict[str, Any]:
     return declared | _batches_of(loader) | order
 
 
+def has_threads(loader: DataLoader[Any]) -> bool:
+    """Tell whether workers are threads of this process, as some packages make them be."""
+    process = getattr(loader.multiprocessing_context, "Process", None)
+    return isinstance(process, type) and issubclass(process, threading.Thread)
+
+
 def epoch_holder(loader: DataLoader[Any]) -> Any | None:
     """Return what is told the epoch: a sampler, the outermost first, or the data set; or None."""
     inner = getattr(loader.batch_sampler, "sampler", None), deciding_sampler(loader)
@@ -74,6 +81,8 @@ def seed_of_epoch(sampler: object) -> int | None:
 
 
 def _start_method(loader: DataLoader[Any]) -> str:
+    if has_threads(loader):
+        return "thread"
     if loader.multiprocessing_context is not None:
         context: Any = loader.multiprocessing_context
         return str(context.get_start_method())

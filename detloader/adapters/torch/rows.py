@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -68,7 +69,7 @@ class Columns:
         index: whether a sampler may say where records stand whose IDs are found in samples.
         generators: paths of the stored generators; None where nobody looks at any.
         content: whether samples are digested.
-        worker: whether there are workers.
+        worker: what is told of workers; nothing where there are none.
         seed: whether the sampler seeds each epoch's order anew.
         resumed: whether an iteration may take up a checkpoint.
         padding: how the sampler evens out the ranks; None where it does not.
@@ -78,7 +79,7 @@ class Columns:
     index: bool
     generators: Sequence[str] | None
     content: bool
-    worker: bool
+    worker: Sequence[str]
     seed: bool
     resumed: bool
     padding: Padding | None
@@ -129,9 +130,8 @@ class RowMaker:
             columns |= _draws(chunks, told.generators)
         if told.content:
             columns["content"] = digest_column([chunk.witness.content for chunk in chunks], counts)
-        if told.worker:
-            columns["worker"] = each(lambda chunk: chunk.witness.worker)
-            columns["worker_seed"] = each(lambda chunk: chunk.witness.worker_seed)
+        for name in told.worker:
+            columns[name] = each(operator.attrgetter(f"witness.{name}"))
         if told.seed:
             # What an epoch is seeded with is said, or not, as it begins.
             unknown = each(lambda chunk: chunk.seed is None)

@@ -75,7 +75,7 @@ class RecordedLoader(DataLoader[Any]):
             vars(self),
             dataset=(watched_iterable if iterable else watched_map)(self.dataset, watch),
             collate_fn=WatchedCollate(self.collate_fn, watch),
-            worker_init_fn=WatchedStart(self.worker_init_fn),
+            worker_init_fn=WatchedStart(self.worker_init_fn, watch),
         )
         return observed
 

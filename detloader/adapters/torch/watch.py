@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from detloader.adapters.torch.witness import Witness
 from detloader.errors import UsageError
 from detloader.generators.witness import DrawWitness
 
-__all__ = ["Watch"]
+__all__ = ["Watch", "WatchOfThreads"]
 
 
 class Watch:
@@ -32,7 +33,7 @@ class Watch:
 
     def __init__(
         self,
-        reader: SampleReader,
+        reader: Callable[[], SampleReader],
         draws: DrawWitness | None,
         *,
         collated: bool,
@@ -42,13 +43,13 @@ class Watch:
         """Say what to watch.
 
         Args:
-            reader: reads the samples.
+            reader: makes what reads the samples.
             draws: looks at generators; None looks at none.
             collated: whether a batch is made of a list of samples, and not of one element.
             batched: whether such an element is a batch by itself.
             named: whether the user gave an ID for each index.
         """
-        self._reader = reader
+        self._reader = reader()
         self._draws = draws
         self._collated = collated
         self._batched = batched
@@ -61,6 +62,9 @@ class Watch:
         self.look: Callable[[], None] = _look_at_nothing if draws is None else draws.look
         self.count = 0
         self.idle = True
+
+    def begin_worker(self, worker: int) -> None:
+        """Hear which worker begins: of a process, Torch says so at any time."""
 
     def begin_pass(self) -> None:
         """Leave what an earlier pass over an iterable began: the next one begins."""
@@ -132,9 +136,11 @@ class Watch:
         if self._draws is not None:
             parts["looks"] = self._draws.looks(rows)
             parts["one_off"] = self._draws.one_off
-        if (worker := get_worker_info()) is not None:
-            parts |= {"worker": worker.id, "worker_seed": worker.seed}
-        return Witness(**{**parts, "rows": rows})
+        return Witness(**{**parts, **self._told_of_worker(), "rows": rows})
+
+    def _told_of_worker(self) -> dict[str, Any]:
+        worker = get_worker_info()
+        return {} if worker is None else {"worker": worker.id, "worker_seed": worker.seed}
 
     def _skip(self, parts: dict[str, Any], batch: Any, rows: int) -> dict[str, Any]:
         if not hands_on(batch, rows):
@@ -166,6 +172,22 @@ class Watch:
             # What comes of a first error says nothing of its cause.
             self._error = self._error or error
             return None
+
+
+class WatchOfThreads(threading.local, Watch):
+    """A watch for workers that are threads: each of them has its own, with all its attributes.
+
+    What Torch says of the worker is there that of the last one to begin.
+    """
+
+    _worker: int | None = None
+
+    def begin_worker(self, worker: int) -> None:
+        """Hear which worker begins."""
+        self._worker = worker
+
+    def _told_of_worker(self) -> dict[str, Any]:
+        return {"worker": self._worker}
 
 
 def _nothings(samples: Any, indices: Sequence[Any] | None) -> list[int]:

@@ -170,13 +170,17 @@ class WatchedCollate:
 class WatchedStart:
     """Shows a worker the user's own data set, before the user's function starts it."""
 
-    def __init__(self, start: Callable[[int], None] | None) -> None:
+    def __init__(self, start: Callable[[int], None] | None, watch: Watch) -> None:
         self._start = start
+        self._watch = watch
 
     def __call__(self, worker: int) -> None:
         """Start a worker."""
+        self._watch.begin_worker(worker)
         info: Any = get_worker_info()
-        # It is meant to be read alone, by those who come after this.
-        object.__setattr__(info, "dataset", info.dataset.original)
+        # Where workers are threads, they have one, which may be shown already, or gone.
+        if info is not None and isinstance(info.dataset, _Watched):
+            # It is meant to be read alone, by those who come after this.
+            object.__setattr__(info, "dataset", info.dataset.original)
         if self._start is not None:
             self._start(worker)
