@@ -50,10 +50,10 @@ were resumed. A program that merges its sources by a random choice, or by anothe
 same traces of an order, and a transform that was moved those of draws. So a race is told only
 where something shows that readers ran beside one another: two `threads` or `workers`, several of
 them in the column `worker`, or `deterministic` false. Where both runs declare `deterministic`
-true, `shard` or `worker` must show that the promise was broken. Draws do not
-race where each reader keeps their order: they were shifted, see `rng-coupling`.
-Needs one of these columns, IDs or an `index` that are source positions, or enough
-rows to tell a short way from a shuffle; one `shard` for all rows tells nothing. Shards that follow one another whole were shuffled, not
+true, `shard` or `worker` must show that the promise was broken. Draws do not race where each
+reader keeps their order: they were shifted, see `rng-coupling`. Needs `shard`, `worker`, or IDs
+or an `index` that are source positions, or enough rows to tell a short way from a shuffle; one
+`shard` for all rows tells nothing. Shards that follow one another whole were shuffled, not
 raced. A third run of the same configuration confirms a race.
 
 ## Seen in
