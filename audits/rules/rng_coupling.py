@@ -114,6 +114,15 @@ EXAMPLE = Example(
 )
 
 
+BETWEEN_EPOCHS = (
+    "Something else, such as a validation pass or a probe, draws from the shared stream."
+)
+WITHIN_EPOCH = (
+    "More or fewer numbers were drawn there from a generator that later samples draw from, too, as "
+    "where another sample is read in place of one that cannot be."
+)
+
+
 def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
     """Find epochs from which on two runs part."""
     a, b = comparison.a, comparison.b
@@ -142,6 +151,11 @@ def _require_alike(comparison: Comparison) -> None:
     require_no_other(a, b, "what else drew", others)
 
 
+def _begins_epoch(view: StreamView, row: int) -> bool:
+    """Tell whether what other draws begin with is an epoch: before it something else drew."""
+    return bool(row == np.argmax(view.epoch == view.epoch[row]))
+
+
 def _faults_of_shift(comparison: Comparison, shift: Shift) -> list[Fault]:
     a, b = comparison.a, comparison.b
     epoch = int(b.epoch[shift.row])
@@ -155,8 +169,7 @@ def _faults_of_shift(comparison: Comparison, shift: Shift) -> list[Fault]:
             message=f"From record {record} of epoch {epoch} on, draws are shifted: of "
             f"{shift.redrawn} records with other draws, {shift.shifted} have the baseline's of a "
             f"record up to {shift.largest} places away, in the same order.",
-            cause="More or fewer numbers were drawn there from a generator that later samples draw "
-            "from, too, as where another sample is read in place of one that cannot be.",
+            cause=BETWEEN_EPOCHS if _begins_epoch(b, shift.row) else WITHIN_EPOCH,
             evidence={
                 "first_epoch": epoch,
                 "what": "shifted-draws",
@@ -217,11 +230,12 @@ def _is_no_chance(comparison: Comparison, parting: Parting) -> bool:
 def _repeats_draws(view: StreamView, parted: int) -> bool:
     """Tell whether epochs have the draws of earlier ones, or take none where the runs part."""
     epochs = dict(view.by_epoch())
-    names = [name for name in view.compared if name.startswith("draws")]
-    return any(
+    of_draws = (name for name in view.compared if name.startswith("draws"))
+    taken = [name for name in of_draws if not view.compared[name].missing().all()]
+    return not taken or any(
         view.compared[name].missing()[epochs[parted]].all()
         or find_repeats(view, name, epochs).repeats
-        for name in names
+        for name in taken
     )
 
 
@@ -265,7 +279,7 @@ def _fault(comparison: Comparison, parting: Parting) -> Fault:
     return Fault(
         severity=Severity.FAIL,
         message=_message(parting),
-        cause="Something else, such as a validation pass or a probe, draws from the shared stream.",
+        cause=BETWEEN_EPOCHS,
         evidence=evidence,
         confirm=replay_again(comparison.b.path, comparison.b.stream),
     )

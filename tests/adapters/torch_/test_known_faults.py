@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 import torch
-from torch.utils.data import RandomSampler, Sampler, SequentialSampler, WeightedRandomSampler
+from torch.utils.data import (
+    Dataset,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    WeightedRandomSampler,
+)
 
 from detloader import audit, check, record
+from detloader.findings import Verdict
 from tests.support.results import lacking, loud_rules
 from tests.support.torch_datasets import (
     Augmented,
@@ -119,6 +126,37 @@ def test_a_validation_that_is_passed_twice_is_no_fault(
 
 
 @pytest.mark.parametrize("drop_last", [True, False])
+def validated(run: Path, draws: int) -> Path:
+    """Record three epochs with draws between them, from the one generator that samples use."""
+
+    class Noisy(Dataset[torch.Tensor]):
+        def __len__(self) -> int:
+            return 32
+
+        def __getitem__(self, index: int) -> torch.Tensor:
+            return index + torch.rand(1)
+
+    torch.manual_seed(5)
+    generator = torch.Generator().manual_seed(0)
+    with record(torch_loader(Noisy(), shuffle=True, generator=generator), run) as recorded:
+        for _ in range(3):
+            list(recorded)
+            torch.rand(draws)
+    return run
+
+
+@pytest.mark.parametrize("draws", [1, 2, 7, 1001])
+def test_a_validation_that_draws_from_the_generator_of_samples_is_coupled_to_them(
+    draws: int, tmp_path: Path
+) -> None:
+    alone = validated(tmp_path / "alone", 0)
+    (finding,) = audit(alone, validated(tmp_path / "validated", draws)).findings
+
+    assert (finding.rule, finding.evidence["first_epoch"]) == ("rng-coupling", 1)
+    assert "validation pass" in (finding.cause or "")
+    assert audit(alone, validated(tmp_path / "again", 0)).verdict is Verdict.IDENTICAL
+
+
 def test_records_that_a_distributed_sampler_was_told_to_drop_are_a_note(
     drop_last: bool, tmp_path: Path
 ) -> None:
