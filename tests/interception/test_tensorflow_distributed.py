@@ -71,6 +71,7 @@ def values(run: Path, column: str, stream: str = "main") -> list[Any]:
 
 
 def test_a_distributed_dataset_is_recorded_by_a_line(tmp_path: Path) -> None:
+    tf.random.set_seed(None)
     data = on_one_device().experimental_distribute_dataset(numbers())
     with record(data, tmp_path / "run") as twin:
         assert isinstance(twin, tf.distribute.DistributedDataset)

@@ -153,6 +153,7 @@ def test_the_user_knows_better(tmp_path: Path) -> None:
 
 
 def test_shuffles_are_declared_with_their_buffer_and_seed(tmp_path: Path) -> None:
+    tf.random.set_seed(None)
     dataset = examples().shuffle(5, seed=3, reshuffle_each_iteration=False).batch(4)
     declared = recorded(dataset, tmp_path / "run", ids="id").declared
 
@@ -242,6 +243,7 @@ def schedule() -> tf.data.Dataset:
 
 
 def test_a_shuffle_on_a_schedule_is_declared_beside_it(tmp_path: Path) -> None:
+    tf.random.set_seed(None)
     declared = recorded(schedule().shuffle(5, seed=3).batch(4), tmp_path / "run").declared
 
     assert (declared.shuffle, declared.seed, declared.stream_mode) == (True, 3, "global")

@@ -39,7 +39,6 @@ class Stateful:
         self._forgets = forgets
 
     def __iter__(self) -> Stateful:
-        self._next = 0
         return self
 
     def __next__(self) -> int:

@@ -13,12 +13,21 @@ import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+from torch.utils.data._utils import worker
 
 from detloader import open_run, record, record_all
 from detloader.audits import check
 from detloader.manifest.content import sample_digest
 
 SIZE, BATCH, WORKERS = 16, 4, 2
+
+
+@pytest.fixture(autouse=True)
+def _no_worker() -> Iterator[None]:
+    """Let this process be none of Torch's workers again, which its threads have made it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker, "_worker_info", None)
+        yield
 
 
 class Thread(threading.Thread):

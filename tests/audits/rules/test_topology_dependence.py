@@ -190,8 +190,8 @@ def test_other_draws_of_a_run_that_ends_early_follow_the_workers(tmp_path: Path)
 
 
 def test_without_the_number_of_workers_it_cannot_tell(tmp_path: Path) -> None:
-    a = write_run(tmp_path / "a", {"record": [0, 1, 2]}, {"shuffle": False})
-    b = write_run(tmp_path / "b", {"record": [2, 0, 1]}, {"shuffle": False})
+    a = write_run(tmp_path / "a", {"record": [1, 3, 0, 2]}, {"shuffle": False})
+    b = write_run(tmp_path / "b", {"record": [3, 2, 1, 0]}, {"shuffle": False})
 
     assert lacking(audit(a, b), RULE) == ["workers"]
 
