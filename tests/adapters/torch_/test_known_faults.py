@@ -125,7 +125,6 @@ def test_a_validation_that_is_passed_twice_is_no_fault(
     assert rules_of(two_passes_for_each_epoch(tmp_path / "run", **options)) == []
 
 
-@pytest.mark.parametrize("drop_last", [True, False])
 def validated(run: Path, draws: int) -> Path:
     """Record three epochs with draws between them, from the one generator that samples use."""
 
@@ -157,6 +156,7 @@ def test_a_validation_that_draws_from_the_generator_of_samples_is_coupled_to_the
     assert audit(alone, validated(tmp_path / "again", 0)).verdict is Verdict.IDENTICAL
 
 
+@pytest.mark.parametrize("drop_last", [True, False])
 def test_records_that_a_distributed_sampler_was_told_to_drop_are_a_note(
     drop_last: bool, tmp_path: Path
 ) -> None:
