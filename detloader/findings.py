@@ -194,6 +194,11 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     draws: int = 0
     batches: int = 0
 
+    @property
+    def other_records(self) -> bool:
+        """Tell whether an epoch of the two runs has other records, or one of them more often."""
+        return bool(self.missing or self.extra or self.duplicated or self.substituted)
+
 
 class Picture(msgspec.Struct, frozen=True, kw_only=True):
     """What one picture shows: a sentence, and the table that it is drawn from.

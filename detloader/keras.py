@@ -11,7 +11,7 @@ from detloader.adapters.declaring import checked_fields
 from detloader.adapters.fit import FitWatch
 from detloader.adapters.request import IdSource
 from detloader.errors import DetloaderError
-from detloader.manifest.layout import check_address, check_stream
+from detloader.manifest.layout import check_address, check_stream, numbered_stream
 from detloader.recording import checked, record
 
 __all__ = ["RecordFit"]
@@ -89,8 +89,7 @@ class RecordFit(FitWatch):
 
     def begin(self, loader: Any, adapter: Any, declared: dict[str, object]) -> Any:  # noqa: ARG002 - the watch's
         """Return the twin of what `fit` iterates; None where a further one is not recorded."""
-        further = f"{self._stream}-{self._recorded + 1}"
-        stream = further if self._recorded else self._stream
+        stream = numbered_stream(self._stream, self._recorded + 1)
         declared = {**declared, **self._declared}
         try:
             twin = record(loader, self._run, stream=stream, declared=declared, **self._options)

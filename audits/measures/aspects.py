@@ -86,7 +86,7 @@ def is_beginning(comparison: Comparison) -> bool:
 def aspects_of(comparison: Comparison) -> Aspects:
     """Tell which aspects of two runs agree. Draws and content are compared record by record."""
     a, b, counts = comparison.a, comparison.b, comparison.counts
-    lost_or_found = counts.missing or counts.extra or counts.duplicated or counts.substituted
+    lost_or_found = counts.other_records
     order = not counts.moved if lost_or_found else same_sequence(a, b, ("record",)) is not None
     found = {"records": not lost_or_found, "order": order}
     if "batch" in a.compared:

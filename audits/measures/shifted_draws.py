@@ -10,6 +10,7 @@ import numpy as np
 
 from detloader.audits.integers import ascends, repeated
 from detloader.audits.measures.deliverers import deliverers_of
+from detloader.audits.measures.draws import draw_columns
 from detloader.audits.measures.statistics import is_impossible
 from detloader.audits.verdict import same_sequence
 
@@ -43,6 +44,27 @@ class Shift:
     shifted: int
     by: int
     largest: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """Rows of two runs that have the same records in the same order, one reader after another.
+
+    Attributes:
+        rows: of the baseline, and of the other run.
+        readers: who took them, by number.
+    """
+
+    rows: tuple[Integers, Integers]
+    readers: tuple[Integers, Integers]
+
+    def draws(self, comparison: Comparison, name: str) -> _Taken:
+        """Give the draws of one column in this order."""
+        a, b = (
+            view.compared[name].take(rows)
+            for view, rows in zip((comparison.a, comparison.b), self.rows, strict=True)
+        )
+        return _Taken(name=name, columns=(a, b), readers=self.readers, rows=self.rows[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +102,25 @@ class _Taken:
 
 def keep_order(comparison: Comparison) -> bool:
     """Tell whether no reader took draws that another one took, or earlier ones after later ones."""
-    taken = _draws_of(comparison, "draws")
-    return taken is not None and taken.is_kept(*taken.in_both())
+    order = _order_of(comparison)
+    if order is None:
+        return False
+    taken = order.draws(comparison, "draws")
+    return taken.is_kept(*taken.in_both())
 
 
 def find_shift(comparison: Comparison) -> Shift | None:
     """Find readers that go on with the draws of the baseline, earlier or later than it does."""
-    if not comparison.redrawn.any():
+    order = _order_of(comparison) if comparison.redrawn.any() else None
+    if order is None:
         return None
-    names = sorted(name for name in comparison.a.compared if name.startswith("draws"))
-    taken = (_draws_of(comparison, name) for name in names)
-    shifts = (_shift_of(draws) for draws in taken if draws is not None)
+    names = draw_columns(comparison.a)
+    shifts = (_shift_of(order.draws(comparison, name)) for name in names)
     return next((shift for shift in shifts if shift is not None), None)
 
 
-def _draws_of(comparison: Comparison, name: str) -> _Taken | None:
-    """Give the draws of one column; None where the order of records is not the same."""
+def _order_of(comparison: Comparison) -> _Order | None:
+    """Give the order in which both have their records; None where it is not the same."""
     a, b = comparison.a, comparison.b
     orders = same_sequence(a, b, ())
     if orders is None:
@@ -104,12 +129,9 @@ def _draws_of(comparison: Comparison, name: str) -> _Taken | None:
         deliverers_of(view).of_row[order] for view, order in zip((a, b), orders, strict=True)
     ]
     by_reader = np.argsort(readers[0], kind="stable")
-    rows_a, rows_b = (order[by_reader] for order in orders)
-    return _Taken(
-        name=name,
-        columns=(a.compared[name].take(rows_a), b.compared[name].take(rows_b)),
+    return _Order(
+        rows=(orders[0][by_reader], orders[1][by_reader]),
         readers=(readers[0][by_reader], readers[1][by_reader]),
-        rows=rows_b,
     )
 
 

@@ -205,7 +205,7 @@ def compare_runs(comparison: Comparison, known: Known) -> list[Fault]:
 def _given_otherwise(comparison: Comparison, seeds: Seeds) -> list[Fault]:
     """Find transforms that were given other seeds, where nothing but what they do differs."""
     pair = first_given_otherwise(comparison.a.stream, comparison.b.stream)
-    if pair is None or comparison.counts.moved or _has_other_records(comparison):
+    if pair is None or comparison.counts.moved or comparison.counts.other_records:
         return []
     message = f"A transform was given different seeds: {_tell(pair)}."
     return [_with_pair(_fault(Severity.NOTE, message, "different", seeds), pair)]
@@ -214,16 +214,11 @@ def _given_otherwise(comparison: Comparison, seeds: Seeds) -> list[Fault]:
 def _made_otherwise(comparison: Comparison, seeds: Seeds) -> list[Fault]:
     """Find seeds that the loaders made otherwise of the one that both were given."""
     pair = first_made_otherwise(comparison.a.stream, comparison.b.stream)
-    if pair is None or _has_other_records(comparison):
+    if pair is None or comparison.counts.other_records:
         return []  # other records are no matter of a seed
     given = repr(seeds.given[0])
     message = f"Both runs were given seed {given}, of which others were made: {_tell(pair)}."
     return [_with_pair(_fault(Severity.WARN, message, "derived", seeds), pair)]
-
-
-def _has_other_records(comparison: Comparison) -> bool:
-    counts = comparison.counts
-    return bool(counts.missing or counts.extra or counts.duplicated or counts.substituted)
 
 
 def _tell(pair: Sequence[Made | None]) -> str:

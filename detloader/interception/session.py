@@ -154,6 +154,7 @@ class Session:
         from detloader.adapters import told_rank
         from detloader.at_work import recorder_of
         from detloader.errors import RunExistsError
+        from detloader.manifest.layout import numbered_stream
         from detloader.manifest.run_id import choose_run_id
         from detloader.recording import record
 
@@ -161,9 +162,8 @@ class Session:
         child = lineage() if ranks == 1 else ""  # or ranks tell them apart
         name = f"{name}@{child}" if child else name
         for number in itertools.islice(self._numbers.setdefault(name, itertools.count(1)), _MOST):
-            stream = name if number == 1 else f"{name}-{number}"
             try:
-                twin = record(loader, self._run, stream=stream, **options)
+                twin = record(loader, self._run, stream=numbered_stream(name, number), **options)
             except RunExistsError:
                 choose_run_id(os.fspath(self._run))  # which refuses the folder of another run
                 continue  # another process has one of that name

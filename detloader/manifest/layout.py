@@ -21,6 +21,7 @@ __all__ = [
     "check_address",
     "check_stream",
     "is_remote",
+    "numbered_stream",
     "part_path",
     "rank_name",
     "rank_place",
@@ -72,6 +73,11 @@ def check_address(run: object) -> None:
 def whole_address(run: str | os.PathLike[str]) -> str:
     """Return a run's address, whatever the working folder will be."""
     return os.fspath(run) if is_remote(run) else str(Path(run).absolute())
+
+
+def numbered_stream(name: str, number: int) -> str:
+    """Name a stream by its number among those of one name, as "main" and "main-2"."""
+    return name if number == 1 else f"{name}-{number}"
 
 
 def check_stream(stream: str, most: int = MOST_OF_FOLDER) -> None:

@@ -28,7 +28,7 @@ from detloader.adapters.grain.nodes import (
     Seal,
 )
 from detloader.adapters.grain.passes import WitnessedRepeat, epochs_of_a_pass, is_replaying
-from detloader.adapters.grain.seeds import seed_of_draws
+from detloader.adapters.grain.seeds import TRANSFORMS, seed_of_draws
 from detloader.adapters.grain.sources import (
     Probe,
     WitnessedLeaf,
@@ -117,7 +117,7 @@ def witness(dataset: grain.IterDataset[Any], digester: Digester | None) -> Graph
     graph = Graph(digester, batched=bool(_BATCHES & set(kinds)))
     if "_SamplerMapDataset" in kinds:
         graph.seeds.append(None)
-    random = sum(kind in _RANDOM for kind in kinds)
+    random = sum(kind in TRANSFORMS for kind in kinds)
     graph.followed += each_once(dataset, _followed)
     copier = _Copier(graph, dataset, operations=len(graph.seeds) + random)
     graph.top = copier.sealed(copier.copy(dataset))
@@ -166,7 +166,7 @@ class _Copier:
         if name == "ZipMapDataset":
             return self._zip(node)
         twin = _shallow(node, {id(parent): self._done[id(parent)] for parent in _parents(node)})
-        if name in _RANDOM:
+        if name in TRANSFORMS:
             twin._map_fn = self._drawing(node)
         elif name in _WRAPPERS:
             attribute, wrapper = _WRAPPERS[name]
@@ -221,12 +221,10 @@ _WRAPPERS = {
 
 _BATCHES = frozenset({"BatchMapDataset", "BatchIterDataset"})
 
-_RANDOM = frozenset({"RandomMapMapDataset", "RandomMapIterDataset"})
-
 _KNOWN = (
     _PASSING
     | _BELOW
-    | _RANDOM
+    | TRANSFORMS
     | _WRAPPERS.keys()
     | {"PrefetchIterDataset", "RepeatIterDataset", "ZipMapDataset"}
 )

@@ -15,14 +15,15 @@ from typing import Any
 
 from detloader.adapters.walk import each_once
 
-__all__ = ["config_of_seeds", "given_seed", "seed_of_draws"]
+__all__ = ["TRANSFORMS", "config_of_seeds", "given_seed", "seed_of_draws"]
 
 _DEFAULT = "_default_seed"
 """Attribute that a node has once it has derived a seed; to ask for it would derive one."""
 
 _SHUFFLES = frozenset({"ShuffleMapDataset", "WindowShuffleIterDataset", "WindowShuffleMapDataset"})
 
-_TRANSFORMS = frozenset({"RandomMapIterDataset", "RandomMapMapDataset"})
+TRANSFORMS = frozenset({"RandomMapIterDataset", "RandomMapMapDataset"})
+"""Nodes that draw for each record."""
 
 
 def given_seed(nodes: Sequence[Any]) -> int | str | None:
@@ -52,7 +53,7 @@ def config_of_seeds(nodes: Sequence[Any]) -> dict[str, object]:
     given = [
         [type(node).__name__, seed_of_draws(node)]
         for node in reversed(nodes)
-        if type(node).__name__ in _TRANSFORMS and _DEFAULT not in vars(node)
+        if type(node).__name__ in TRANSFORMS and _DEFAULT not in vars(node)
     ]
     listed = {"derived_seeds": derived, "transform_seeds": given}
     entries: dict[str, object] = {name: pairs for name, pairs in listed.items() if pairs}

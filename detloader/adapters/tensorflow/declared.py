@@ -1,7 +1,6 @@
 """What the graph of a TensorFlow dataset says of itself, where it can be read."""
 
 # TensorFlow offers no way to ask its operations, so this module reads their private fields.
-# ruff: noqa: SLF001
 
 from __future__ import annotations
 
@@ -13,10 +12,9 @@ from tensorflow.core.framework.graph_pb2 import GraphDef
 from detloader.adapters.tensorflow.batching import batching_of, is_made_of_batches
 from detloader.adapters.tensorflow.hidden import operations_in, taken_in
 from detloader.adapters.tensorflow.mixing import choices_of, declare_mixing
-from detloader.adapters.tensorflow.operations import Behind, within, without_version
+from detloader.adapters.tensorflow.operations import Behind, chain_of, within, without_version
 from detloader.adapters.tensorflow.shuffles import declare_shuffles
 from detloader.adapters.tensorflow.written import written
-from detloader.adapters.walk import each_once
 
 __all__ = ["declare", "is_batched"]
 
@@ -57,8 +55,8 @@ def _behind(dataset: tf.data.Dataset, graph: GraphDef | None, choices: list[Grap
     datasets = [operation for choice in choices for operation in operations_in(choice)]
     if graph is not None:
         datasets += taken_in(graph)
-    nodes = each_once(dataset, lambda node: node._inputs())
-    return Behind(datasets, [operations for node in nodes for operations in within(node)])
+    functions = [operations for node in chain_of(dataset) for operations in within(node)]
+    return Behind(datasets, functions)
 
 
 _ORDERED_BY_OTHERS = frozenset({"DataServiceDataset", "GeneratorDataset"})
@@ -71,8 +69,8 @@ def _determinism(dataset: tf.data.Dataset, graph: GraphDef | None) -> bool | Non
     if chosen is False:
         return False
     if graph is None:
-        nodes = each_once(dataset, lambda node: node._inputs())
-        given_up = any(getattr(node, "_deterministic", None) == "false" for node in nodes)
+        chain = chain_of(dataset)
+        given_up = any(getattr(node, "_deterministic", None) == "false" for node in chain)
         return False if given_up else chosen
     within = [operation for made in graph.library.function for operation in made.node_def]
     operations = [*graph.node, *within]

@@ -17,6 +17,7 @@ from tensorflow.core.framework.graph_pb2 import GraphDef
 from detloader.adapters.tensorflow.operations import (
     Behind,
     Operation,
+    chain_of,
     constant,
     graphs_of,
     kind_of,
@@ -24,7 +25,6 @@ from detloader.adapters.tensorflow.operations import (
     value_of,
 )
 from detloader.adapters.tensorflow.written import written
-from detloader.adapters.walk import each_once
 from detloader.manifest.content import sample_digest
 from detloader.tensorflow.parts import MERGED
 
@@ -76,14 +76,13 @@ def declare_mixing(
 
 def _selectors(dataset: tf.data.Dataset) -> list[Any]:
     """Return the datasets whose elements say from which of several the next one is taken."""
-    nodes = each_once(dataset, lambda node: node._inputs())
-    return [each._inputs()[0] for each in nodes if kind_of(each) == "DirectedInterleaveDataset"]
+    directed = (each for each in chain_of(dataset) if kind_of(each) == "DirectedInterleaveDataset")
+    return [each._inputs()[0] for each in directed]
 
 
 def _interleaves(dataset: tf.data.Dataset) -> list[Operation]:
-    nodes = each_once(dataset, lambda node: node._inputs())
     # One that reads files is made of another one, which reads several in turn.
-    made = (vars(node).get("_impl", node) for node in nodes)
+    made = (vars(node).get("_impl", node) for node in chain_of(dataset))
     found = [node for node in made if kind_of(node) in _INTERLEAVES]
     return [of_dataset(node) for node in found if getattr(node, "_name", None) != MERGED]
 

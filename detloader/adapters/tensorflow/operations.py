@@ -22,6 +22,7 @@ from detloader.adapters.walk import each_once
 __all__ = [
     "Behind",
     "Operation",
+    "chain_of",
     "constant",
     "graphs_of",
     "kind_of",
@@ -57,6 +58,11 @@ class Behind(NamedTuple):
 
     datasets: list[Operation]
     functions: list[list[Operation]]
+
+
+def chain_of(dataset: Any) -> Iterator[Any]:
+    """Yield a dataset and all that are behind it in Python, each of them once."""
+    return each_once(dataset, lambda node: node._inputs())
 
 
 def kind_of(node: Any) -> str:
